@@ -1,6 +1,6 @@
 /* front.h -- C files as input: libclang parses and type-checks, a small tree is kept, an evaluator runs it.
  *
- * Nothing of libclang is seen outside ctree.c. One evaluator serves models (tensors), rewrites,
+ * Nothing of libclang is seen outside parse*.c. One evaluator serves models (tensors), rewrites,
  * hooks, element programs, draws, schedules and initializers: scalars are expressions (ir/expr.h)
  * that fold when their operands are constant, so the same walk computes 3 + 4 and builds
  * `lambda * own + (1 - lambda) * partner`. */
@@ -42,6 +42,7 @@ const char *cvariable_choice(const CVariable *variable, int index);
 /* ---- values ---- */
 typedef enum ValueKind {
     VALUE_VOID, VALUE_SCALAR, VALUE_TEXT, VALUE_TENSOR, VALUE_STRUCT, VALUE_ARRAY, VALUE_FUNCTION, VALUE_POINTER,
+    VALUE_TABLE,
 } ValueKind;
 
 typedef struct Value Value;
@@ -61,12 +62,14 @@ struct Value {
         struct { Value *items; int count; } array;                      /* VALUE_ARRAY */
         const CFunction *function;      /* VALUE_FUNCTION */
         Value *target;                  /* VALUE_POINTER: &x, or an array seen as a pointer (then target is the array value) */
+        const Table *table;             /* VALUE_TABLE: an array of numbers that is read by index and may be filled at run time */
     };
 };
 
 Value value_scalar(const Expr *expr);
 Value value_text(const char *text);
 Value value_tensor(Node *tensor);
+Value value_table(const Table *table);
 Value *value_field(const Value *record, const char *name);      /* NULL when there is none */
 
 /* ---- evaluation ---- */
@@ -112,3 +115,7 @@ ExprPool *evaluator_exprs(Evaluator *evaluator);
 Diagnostics *evaluator_diagnostics(Evaluator *evaluator);
 Arena *evaluator_arena(Evaluator *evaluator);
 Place evaluator_place(const Evaluator *evaluator);               /* of the statement being run */
+
+/* For hosts: arguments[0] is a printf format, the others what it asks for (%d %i %u %c %s %f %e %g %%, with widths).
+ * NULL after a complaint at the site. */
+const char *value_format(Evaluator *evaluator, const CallSite *site, const Value *arguments, int count);

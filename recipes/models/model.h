@@ -35,6 +35,7 @@ int height_of(tensor x);
 int width_of(tensor x);
 int length_of(tensor x);                        /* axis 1 of (rows, length, channels) or (rows, length) */
 bool is_training(void);                         /* false while the evaluation graph is made */
+void require(bool condition, const char *message, ...);     /* what must hold of the parameters; %d, %g and %s in the message */
 
 /* ---- scopes: SCOPE("layer%d", i) statement; names made inside are "layer<i>.<name>" ---- */
 bool scope_push(const char *format, ...);
@@ -232,7 +233,10 @@ tensor cross_entropy_dense(tensor logits, tensor targets);
 tensor class_weights(tensor logits, tensor targets);        /* target weight of each class, mixed and smoothed: shape of logits */
 
 /* ---- initializers (initializers.c): INITIALIZER(name) gives one element of a new parameter ---- */
-typedef enum { CONV_WEIGHT, LINEAR_WEIGHT, EMBEDDING_WEIGHT, NORM_WEIGHT, BIAS, NORM_BIAS, LINEAR_BIAS } weight_role;
+typedef enum {
+    CONV_WEIGHT, LINEAR_WEIGHT, EMBEDDING_WEIGHT, NORM_WEIGHT, BIAS, NORM_BIAS, LINEAR_BIAS,
+    BATCH_NORM_WEIGHT, BATCH_NORM_BIAS,         /* NORM_...: those of the other norms */
+} weight_role;
 typedef struct {
     weight_role role;
     int fan_in, fan_out;

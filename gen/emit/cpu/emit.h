@@ -18,6 +18,8 @@ void emit_line(Emit *emit, const char *format, ...) __attribute__((format(printf
 
 /* C expression for the first element of a node's tensor, of type real * or int * (by dtype). */
 const char *emit_tensor(Emit *emit, const Node *node);
+/* The tensor of result number `index` of a node (0: its own); "NULL" when nothing reads that result. */
+const char *emit_result(Emit *emit, const Node *producer, int index);
 
 /* C text of a number computed from a node: `of` is asked for this node in every phase. `hint` names the phase
  * field when the number varies ("height"). `detail` is passed through. */
