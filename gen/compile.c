@@ -91,7 +91,8 @@ static bool load_model(Compile *compile)
     else
         path = model_find(compile->arena, models, recipe->model.name);
     if (!path) {
-        model_complain_unknown(compile->diag, compile->arena, recipe->model.place, models, recipe->model.name);
+        TextArray names = model_names(compile->arena, models);
+        complain_unknown(compile->diag, recipe->model.place, "model", recipe->model.name, names.items, names.count);
         return false;
     }
     compile->model = parse_language(compile, path);
@@ -222,7 +223,6 @@ static Builder *evaluate_model(Compile *compile, TopologyKind kind, int64_t rows
     Node *logits;
     if (!model_run(builder, compile->model, compile->model_function, recipe->model.parameters, recipe->model.place, &logits))
         return NULL;
-    graph_output(builder->graph, (Output){ .kind = OUTPUT_LOGITS, .node = logits });
     Node *losses = builder_loss(builder, compile->losses, recipe->loss.name, recipe->loss.place, logits);
     if (!losses)
         return NULL;

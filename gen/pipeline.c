@@ -2,7 +2,7 @@
  *
  *     recipe.yaml - recipe --+                      +- for each phase ---------------------------+
  *     model.c ----- front ---+- graph - rewrites ---+ backward, simplify, prune, layout, place   +- program - emit
- *     methods/*.c - front ---+          + hooks     +--------------------------------------------+
+ *     methods ------- front -+          + hooks     +--------------------------------------------+
  *
  * A graph is made for every geometry of the batch, every size of micro-batch and every set of frozen
  * layers; graphs with the same nodes are one topology. */
@@ -14,6 +14,7 @@
 #include "grad/grad.h"
 #include "opt/opt.h"
 #include "plan/layout.h"
+#include "report/explain.h"
 
 /* ---- the passes over one graph ---- */
 
@@ -255,7 +256,10 @@ static bool plan_evaluation(Compile *compile)
     if (phase_for(compile, topology, rows, compile_full_geometry(compile, rows)) < 0)
         return false;
     int64_t rest = samples % rows;
-    return !rest || phase_for(compile, topology, rest, compile_full_geometry(compile, rest)) >= 0;
+    if (rest && phase_for(compile, topology, rest, compile_full_geometry(compile, rest)) < 0)
+        return false;
+    bool sampled = compile->recipe->sample_prompt && compile->facts.is_text;
+    return !sampled || phase_for(compile, topology, 1, compile_full_geometry(compile, 1)) >= 0;
 }
 
 /* ---- memory ---- */
@@ -263,6 +267,19 @@ static bool plan_evaluation(Compile *compile)
 static int64_t aligned(int64_t reals)
 {
     return (reals + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
+}
+
+static int largest_phase(const Topology *topology)
+{
+    int largest = 0;
+    int64_t most = 0;
+    for (int i = 0; i < topology->phases.count; i++) {
+        const Phase *phase = &topology->phases.items[i];
+        int64_t extent = (phase->geometry.height + phase->geometry.length + 1) * 1000000 + phase->rows;
+        if (extent > most)
+            most = extent, largest = i;
+    }
+    return largest;
 }
 
 static void place(Compile *compile)
@@ -273,6 +290,7 @@ static void place(Compile *compile)
         topology->graphs = arena_array(compile->arena, Graph *, topology->phases.count);
         for (int p = 0; p < topology->phases.count; p++)
             topology->graphs[p] = topology->phases.items[p].graph;
+        topology->largest = largest_phase(topology);
         topology->plan = plan_place(compile->arena, topology->graphs, topology->phases.count, compile->recipe->grad_accum == 1, 0);
         if (topology->plan->arena > program->arena_reals)
             program->arena_reals = topology->plan->arena;
@@ -288,6 +306,20 @@ static void place(Compile *compile)
             at += shape_elements(parameter->shape);
             *(buffers ? &program->buffers : &program->trainable) += shape_elements(parameter->shape);
         }
+}
+
+static void count_work(Program *program)
+{
+    const Phase *whole = &program->topologies.items[program->evaluate]->phases.items[0];
+    program->flops_forward = report_flops(whole->graph) / (double)whole->rows;
+    for (int i = 0; i < program->kinds.count; i++) {
+        const BatchKind *kind = &program->kinds.items[i];
+        const Topology *topology = program->topologies.items[kind->topology];
+        double flops = 0;
+        for (int k = 0; k < kind->part_count; k++)
+            flops += kind->parts[k].count * report_flops(topology->phases.items[kind->parts[k].phase].graph);
+        program->flops_step = flops > program->flops_step ? flops : program->flops_step;
+    }
 }
 
 static int64_t most(int64_t a, int64_t b)
@@ -323,5 +355,6 @@ Program *compile(Arena *run, Diagnostics *diag, const Options *options, Buffer *
         return NULL;
     place(state);
     measure_batches(state);
+    count_work(state->program);
     return state->program;
 }

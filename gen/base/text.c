@@ -53,6 +53,17 @@ bool text_ends(const char *text, const char *suffix)
     return length >= tail && strcmp(text + length - tail, suffix) == 0;
 }
 
+const char *text_replace(Arena *arena, const char *text, const char *old, const char *with)
+{
+    Buffer out = { .arena = arena };
+    for (const char *found; (found = strstr(text, old)); text = found + strlen(old)) {
+        buffer_bytes(&out, text, (int)(found - text));
+        buffer_add(&out, "%s", with);
+    }
+    buffer_add(&out, "%s", text);
+    return buffer_text(&out);
+}
+
 uint64_t text_hash(const char *text)
 {
     uint64_t hash = 0xcbf29ce484222325u;

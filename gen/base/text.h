@@ -12,6 +12,7 @@ const char *text_slice(Arena *arena, const char *start, size_t length);
 bool text_equal(const char *a, const char *b);          /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
+const char *text_replace(Arena *arena, const char *text, const char *old, const char *with);     /* every `old` */
 uint64_t text_hash(const char *text);                   /* FNV-1a, 64 bits */
 
 /* The candidate nearest to `word` by edit distance (transpositions count one), or NULL when none

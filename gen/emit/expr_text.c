@@ -42,11 +42,14 @@ static const Function functions[] = {
     { EXPR_erf,   "real_erf",  "real_erf" },
 };
 
-static const char *function_name(ExprOp op, bool is_double)
+static const char *function_name(ExprOp op, const Spelling *spelling)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (functions[i].op == op)
-            return is_double ? functions[i].twice : functions[i].single;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (functions[i].op != op)
+            continue;
+        const char *name = spelling->is_double || spelling->is_host ? functions[i].twice : functions[i].single;
+        return spelling->is_host && text_starts(name, "real_") ? name + strlen("real_") : name;
+    }
     return NULL;
 }
 
@@ -67,7 +70,7 @@ static Piece leaf(Printer *printer, const Expr *expr)
 {
     const Spelling *spelling = printer->spelling;
     switch (expr->op) {
-    case EXPR_number:  return atom(real_text(printer->arena, expr->number, spelling->is_double));
+    case EXPR_number:  return atom(real_text(printer->arena, expr->number, spelling->is_double || spelling->is_host));
     case EXPR_integer: return atom(text_format(printer->arena, "%lld", (long long)expr->integer));
     case EXPR_truth:   return atom(expr->integer ? "true" : "false");
     case EXPR_input:   return atom(spelling->inputs[expr->slot]);
@@ -83,10 +86,11 @@ static Piece leaf(Printer *printer, const Expr *expr)
 /* min, max, abs: conditional expressions of the operands' own type, which compilers turn into one instruction. */
 static Piece choose(Printer *printer, const Expr *expr)
 {
-    const bool is_real = expr->type == TYPE_FLOAT, twice = printer->spelling->is_double;
+    const bool is_real = expr->type == TYPE_FLOAT, host = printer->spelling->is_host;
+    const bool twice = printer->spelling->is_double || host;
     const char *name = expr->op == EXPR_abs ? (is_real ? (twice ? "fabs" : "fabsf") : "labs")
-                     : expr->op == EXPR_min ? (is_real ? "real_min" : "long_min")
-                                            : (is_real ? "real_max" : "long_max");
+                     : expr->op == EXPR_min ? (!is_real ? "long_min" : host ? "fmin" : "real_min")
+                                            : (!is_real ? "long_max" : host ? "fmax" : "real_max");
     const char *a = operand(printer, expr->operand[0], 0);
     if (expr->op == EXPR_abs)
         return atom(text_format(printer->arena, "%s(%s)", name, a));
@@ -97,7 +101,8 @@ static Piece from_pattern(Printer *printer, const Expr *expr)
 {
     const ExprInfo *info = &expr_info[expr->op];
     Buffer out = { .arena = printer->arena };
-    for (const char *c = info->text; *c; c++) {
+    const bool widens = expr->op == EXPR_to_float && printer->spelling->is_host;
+    for (const char *c = widens ? "(double)%0" : info->text; *c; c++) {
         if (*c != '%' || c[1] < '0' || c[1] > '2') {
             buffer_bytes(&out, c, 1);
             continue;
@@ -138,7 +143,7 @@ static Piece print(Printer *printer, const Expr *expr)
         return print_table(printer, expr);
     if (expr->op == EXPR_min || expr->op == EXPR_max || expr->op == EXPR_abs)
         return choose(printer, expr);
-    const char *name = function_name(expr->op, printer->spelling->is_double);
+    const char *name = function_name(expr->op, printer->spelling);
     if (!name)
         return from_pattern(printer, expr);
     const char *a = operand(printer, expr->operand[0], 0);
@@ -191,9 +196,9 @@ static void count_uses(Census *census, const Expr *const *exprs, int count)
     }
 }
 
-static const char *type_word(ScalarType type)
+static const char *type_word(ScalarType type, bool is_host)
 {
-    return type == TYPE_FLOAT ? "real" : type == TYPE_INT ? "long" : "bool";
+    return type == TYPE_FLOAT ? (is_host ? "double" : "real") : type == TYPE_INT ? "long" : "bool";
 }
 
 static bool deserves_local(const Expr *expr, int uses)
@@ -217,7 +222,7 @@ void expr_texts(Arena *arena, const Expr *const *exprs, int count, const Spellin
         if (!deserves_local(expr, census.uses[i]))
             continue;
         const char *name = text_format(arena, "t%d", locals->count + 1), *value = print(&printer, expr).text;
-        array_push(arena, locals, text_format(arena, "const %s %s = %s;", type_word(expr->type), name, value));
+        array_push(arena, locals, text_format(arena, "const %s %s = %s;", type_word(expr->type, spelling->is_host), name, value));
         printer.shared[printer.shared_count] = expr;
         printer.names[printer.shared_count++] = name;
     }

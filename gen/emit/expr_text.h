@@ -4,6 +4,7 @@
 
 typedef struct Spelling {
     bool is_double;                     /* constants without f, libm's double functions */
+    bool is_host;                       /* once a step, not an element: all in double, libm's own functions */
     void *context;
     const char *(*scalar)(void *context, const Scalar *scalar);
     const char *(*random)(void *context, const Expr *expr, const char *a, const char *b);

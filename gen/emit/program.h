@@ -22,9 +22,16 @@ typedef struct Topology {
     int64_t frozen;                     /* layers that don't learn */
     Array(Phase) phases;
     Graph **graphs;                     /* of the phases, for the planner and the emitter */
+    int largest;                        /* the phase whose extents are largest: what is 1 there is 1 in all */
     Plan *plan;
     const Parameter *first_live;        /* frozen: the first parameter that learns */
 } Topology;
+
+/* The graph to read structure from: only there does an extent of 1 mean broadcasting. */
+static inline const Graph *topology_graph(const Topology *topology)
+{
+    return topology->graphs[topology->largest];
+}
 
 typedef struct MicroBatches {           /* `count` micro-batches of phase `phase` */
     int phase, count;

@@ -116,15 +116,15 @@ static void batch_normalize(const real *x, const real *moments, const real *weig
 }
 
 //% part batch_gradient_sums needs column_sums batch_piece
-typedef struct gradient_pass {
+typedef struct gradient_rows {
     const real *dy, *x, *mean;
     long channels;
-} gradient_pass;
+} gradient_rows;
 
 /* Sums of dy and dy (x - mean). */
 static void gradient_terms(const void *context, long first, long last, long from, long width, double *sum, double *product)
 {
-    const gradient_pass *pass = context;
+    const gradient_rows *pass = context;
     const long C = pass->channels;
     const real *mean = pass->mean + from;
     long k = first;
@@ -152,7 +152,7 @@ static void batch_gradient_sums(const real *dy, const real *x, const real *momen
     const real *mean = moments + piece * channels, *variance = mean + pieces * channels;
     long first, last;
     batch_piece(rows, pieces, piece, &first, &last);
-    const gradient_pass pass = { dy + first * pixels * channels, x + first * pixels * channels, mean, channels };
+    const gradient_rows pass = { dy + first * pixels * channels, x + first * pixels * channels, mean, channels };
     column_sums(gradient_terms, &pass, (last - first) * pixels, channels, sum, product);
     for (long c = 0; c < channels; c++)
         product[c] /= sqrt((double)variance[c] + epsilon);

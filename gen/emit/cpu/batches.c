@@ -1,7 +1,8 @@
 /* batches.c -- from stored bytes to a micro-batch: kinds of batches, draws, loading, mixing, selection, gradient passes. */
 #include "emit/cpu/batches.h"
 
-#include "emit/cpu/state.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- tables: kinds of batches and the stretches of the run ---- */
 
@@ -91,19 +92,6 @@ static const char *scope_row(Scope scope)
     return scope == SCOPE_MICRO_BATCH ? "now.key, batch.first_row" : "now.key, 0";
 }
 
-typedef struct DrawPlace { Emit *emit; const char *row; } DrawPlace;
-
-static const char *random_of_draw(void *context, const Expr *expr, const char *a, const char *b)
-{
-    DrawPlace *place = context;
-    return emit_random(place->emit, expr, a, b, place->row, "0");
-}
-
-static const char *scalar_of_draw(void *context, const Scalar *scalar)
-{
-    return emit_scalar(((DrawPlace *)context)->emit, scalar);
-}
-
 /* "bbox[2]" -> name "bbox", index 2: how a recorded draw is looked up. */
 static const char *field_key(Emit *emit, const char *name, int *index)
 {
@@ -114,22 +102,18 @@ static const char *field_key(Emit *emit, const char *name, int *index)
 
 static void print_draw(Emit *emit, const Draw *draw, Writer *out)
 {
-    DrawPlace place = { emit, scope_row(draw->scope) };
-    Spelling spelling = emit_spelling(emit, NULL, NULL);
-    spelling.context = &place;
-    spelling.scalar = scalar_of_draw;
-    spelling.random = random_of_draw;
+    HostPlace place = { emit, scope_row(draw->scope) };
+    Spelling spelling = emit_host_spelling(&place);
     writer_comment(out, text_format(emit->arena, "%s: %s", draw->method, draw->name));
     const Expr **values = arena_array(emit->arena, const Expr *, draw->fields.count + 1);
     const char **texts = arena_array(emit->arena, const char *, draw->fields.count + 1);
     for (int i = 0; i < draw->fields.count; i++) {
         values[i] = draw->fields.items[i].value;
-        emit_functions_of(emit, values[i]);
+        emit_host_functions(emit, values[i]);
     }
     TextArray locals = { 0 };
     expr_texts(emit->arena, values, draw->fields.count, &spelling, texts, &locals);
     writer_line(out, "{");
-    out->depth += 0;
     for (int i = 0; i < locals.count; i++)
         writer_line(out, "%s", locals.items[i]);
     for (int i = 0; i < draw->fields.count; i++) {
@@ -139,7 +123,6 @@ static void print_draw(Emit *emit, const Draw *draw, Writer *out)
         if (emit->program->recipe->draws) {
             int index;
             const char *key = field_key(emit, scalar->name, &index);
-            emit_part(emit, "draws");
             writer_line(out, "draw.%s = recorded(\"%s\", %d, draw.%s);", emit_field(emit, scalar), key, index, emit_field(emit, scalar));
         }
     }
@@ -193,24 +176,36 @@ static void print_draws(Emit *emit, Scope scope, const char *name, Writer *plan,
     writer_line(out, "}");
 }
 
-static void print_recorded(Emit *emit, Writer *plan, Writer *out)
+static void print_recorded_number(Writer *out)
 {
-    if (!emit->program->recipe->draws)
-        return;
-    writer_line(plan, "static struct draws_file *recorded_draws;");
     writer_blank(out);
-    writer_comment(out, "Draws recorded by another program take the place of ours, so that runs can be compared.");
     writer_line(out, "static double recorded(const char *name, int index, double drawn)");
     writer_line(out, "{");
     writer_line(out, "double value;");
     writer_line(out, "return draws_number(recorded_draws, now.step, name, index, &value) ? value : drawn;");
     writer_line(out, "}");
+}
+
+static void print_recorded_list(Writer *out)
+{
     writer_blank(out);
     writer_line(out, "static bool recorded_list(const char *name, int *list, long count)");
     writer_line(out, "{");
     writer_line(out, "return draws_list(recorded_draws, now.step, name, list, count);");
     writer_line(out, "}");
-    (void)emit;
+}
+
+static void print_recorded(Emit *emit, Writer *plan, Writer *out)
+{
+    const Methods *methods = emit->program->methods;
+    if (!emit->program->recipe->draws)
+        return;
+    emit_part(emit, "draws");
+    writer_line(plan, "static struct draws_file *recorded_draws; /* take the place of ours, so that runs can be compared */");
+    if (methods->draws.count)
+        print_recorded_number(out);
+    if (methods->subsets.count || methods->facts.has_mixing || emit->program->score >= 0)
+        print_recorded_list(out);
 }
 
 /* ---- mixing ---- */
@@ -235,11 +230,13 @@ static void print_mixing(Emit *emit, Writer *out)
     writer_line(out, "for (long row = 0; row < rows; row++) {");
     writer_line(out, "const real *own = batch.images + row * size, *partner = batch.images + permutation[row] * size;");
     writer_line(out, "real *mixed = mixed_images + row * size;");
-    writer_line(out, "for (long y = 0; y < kind->height; y++)");
-    writer_line(out, "    for (long x = 0; x < kind->width; x++)");
-    writer_line(out, "        for (long c = 0; c < %lld; c++) {", (long long)methods->facts.channels);
+    writer_line(out, "for (long y = 0; y < kind->height; y++) {");
+    writer_line(out, "for (long x = 0; x < kind->width; x++) {");
+    writer_line(out, "for (long c = 0; c < %lld; c++) {", (long long)methods->facts.channels);
     writer_line(out, "const long i = (y * kind->width + x) * %lld + c;", (long long)methods->facts.channels);
     writer_line(out, "mixed[i] = %s;", value);
+    writer_line(out, "}");
+    writer_line(out, "}");
     writer_line(out, "}");
     writer_line(out, "mixed_targets[row] = batch.targets[permutation[row]];");
     writer_line(out, "}");
@@ -287,8 +284,8 @@ static void print_gradient_pass(Emit *emit, Writer *out)
     writer_line(out, "batch.first_row = 0;");
     writer_line(out, "batch.is_first = true;");
     writer_line(out, "batch.loss = 0;");
-    writer_line(out, "for (int part = 0; part < kind->part_count; part++)");
-    writer_line(out, "    for (int k = 0; k < kind->parts[part].count; k++) {");
+    writer_line(out, "for (int part = 0; part < kind->part_count; part++) {");
+    writer_line(out, "for (int k = 0; k < kind->parts[part].count; k++) {");
     writer_line(out, "const long rows = kind->parts[part].rows;");
     if (facts->is_text) {
         writer_line(out, "batch.tokens = batch_tokens + batch.first_row * kind->length;");
@@ -306,9 +303,18 @@ static void print_gradient_pass(Emit *emit, Writer *out)
     writer_line(out, "batch.first_row += rows;");
     writer_line(out, "batch.is_first = false;");
     writer_line(out, "}");
+    writer_line(out, "}");
     if (methods->gradients.count)
         writer_line(out, "on_gradients();");
     writer_line(out, "}");
+}
+
+static bool repeats(const Methods *methods)
+{
+    for (int i = 0; i < methods->step.count; i++)
+        if (methods->step.items[i].kind == ACTION_GRADIENT_PASS)
+            return true;
+    return false;
 }
 
 static bool redraws(const Methods *methods)
@@ -353,7 +359,7 @@ static void print_train_batch(Emit *emit, Writer *out)
     writer_line(out, "gradient_pass(kind);");
     writer_line(out, "const double loss = batch.loss;");
     if (methods->step.count)
-        writer_line(out, redraws(methods) || methods->step.items[0].kind != ACTION_SET_STATE ? "on_step(kind);" : "on_step();");
+        writer_line(out, repeats(methods) ? "on_step(kind);" : "on_step();");
     writer_line(out, "update();");
     if (methods->batch_end.count)
         writer_line(out, "on_batch_end();");
@@ -387,10 +393,5 @@ void emit_batches(Emit *emit, Writer *plan, Writer *body)
     emit_selection(emit, plan, body);
     print_redraw(emit, body);
     print_gradient_pass(emit, body);
-    emit->step_text = body;
-}
-
-void emit_train_batch(Emit *emit, Writer *body)
-{
     print_train_batch(emit, body);
 }

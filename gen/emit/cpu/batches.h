@@ -4,4 +4,3 @@
 
 void emit_loading(Emit *emit, Writer *plan, Writer *body);      /* loading.c: stored bytes -> batch */
 void emit_selection(Emit *emit, Writer *plan, Writer *body);    /* loading.c: keep some of the candidates */
-void emit_train_batch(Emit *emit, Writer *body);                /* batches.c: after elements.c's functions */

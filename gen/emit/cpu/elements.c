@@ -309,7 +309,7 @@ static void print_run(Emit *emit, const Printed *printed, bool whole, Writer *ou
 static void print_action(Emit *emit, const Action *action, PrintedArray *done, Writer *out)
 {
     if (action->condition)
-        writer_line(out, "if (%s) {", emit_expr(emit, action->condition, NULL, NULL));
+        writer_line(out, "if (%s) {", emit_host_expr(emit, action->condition));
     switch (action->kind) {
     case ACTION_EACH_PARAMETER:
     case ACTION_EACH_WEIGHT:
@@ -321,7 +321,7 @@ static void print_action(Emit *emit, const Action *action, PrintedArray *done, W
         writer_line(out, "gradient_pass(kind);");
         break;
     case ACTION_SET_STATE:
-        writer_line(out, "state.%s = %s;", emit_field(emit, action->state->scalar), emit_expr(emit, action->value, NULL, NULL));
+        writer_line(out, "state.%s = %s;", emit_field(emit, action->state->scalar), emit_host_expr(emit, action->value));
         emit_scalar(emit, action->state->scalar);
         break;
     }
@@ -348,8 +348,24 @@ static void print_event(Emit *emit, const char *name, const ActionArray *actions
     writer_line(out, "}");
 }
 
+/* ON(step) may ask for the gradient again. */
+static void print_prototypes(const Methods *methods, Writer *body)
+{
+    bool passes = false, redraws = false;
+    for (int i = 0; i < methods->step.count; i++) {
+        passes |= methods->step.items[i].kind == ACTION_GRADIENT_PASS;
+        redraws |= methods->step.items[i].kind == ACTION_GRADIENT_PASS && methods->step.items[i].redrawn;
+    }
+    if (passes) {
+        writer_blank(body);
+        writer_line(body, "static void gradient_pass(const struct kind *kind);");
+    }
+    if (redraws)
+        writer_line(body, "static void draw_again(void);");
+}
+
 /* `on_gradients` ends every gradient pass; `on_step`, `update`, `on_batch_end`, `on_epoch_end` follow in the loop. */
-void emit_elements(Emit *emit, Writer *plan, Writer *body)
+void emit_element_programs(Emit *emit, Writer *plan, Writer *body)
 {
     Methods *methods = emit->program->methods;
     PrintedArray done = { 0 };
@@ -371,13 +387,7 @@ void emit_elements(Emit *emit, Writer *plan, Writer *body)
     writer_line(body, "now.update_count++;");
     print_run(emit, printed(emit, &done, methods->update, false, body), false, body);
     writer_line(body, "}");
-    bool passes = false;
-    for (int i = 0; i < methods->step.count; i++)
-        passes |= methods->step.items[i].kind == ACTION_GRADIENT_PASS;
-    if (passes) {
-        writer_blank(body);
-        writer_line(body, "static void gradient_pass(const struct kind *kind);");
-    }
+    print_prototypes(methods, body);
     print_event(emit, "on_step", &methods->step, &done, body);
     print_event(emit, "on_batch_end", &methods->batch_end, &done, body);
     print_event(emit, "on_epoch_end", &methods->epoch_end, &done, body);

@@ -117,14 +117,20 @@ static void note_scalar(Emit *emit, const Scalar *scalar)
     array_push(emit->arena, &emit->scalars, scalar);
 }
 
-const char *emit_scalar(Emit *emit, const Scalar *scalar)
+/* Its value as it is stored, doubles as doubles. */
+static const char *stored_scalar(Emit *emit, const Scalar *scalar)
 {
     static const char *const homes[] = {
         [SCALAR_TIME] = "now.", [SCALAR_RATE] = "now.", [SCALAR_DRAW] = "draw.", [SCALAR_FOLD] = "fold.",
         [SCALAR_STATE] = "state.", [SCALAR_SIZE] = "now.", [SCALAR_FACT] = "",
     };
     note_scalar(emit, scalar);
-    const char *text = text_format(emit->arena, "%s%s", homes[scalar->kind], emit_field(emit, scalar));
+    return text_format(emit->arena, "%s%s", homes[scalar->kind], emit_field(emit, scalar));
+}
+
+const char *emit_scalar(Emit *emit, const Scalar *scalar)
+{
+    const char *text = stored_scalar(emit, scalar);
     bool narrow = scalar->type == TYPE_FLOAT && !emit->is_double && scalar->kind != SCALAR_FACT;
     return narrow ? text_format(emit->arena, "(real)%s", text) : text;
 }
@@ -144,6 +150,44 @@ const char *emit_random(Emit *emit, const Expr *expr, const char *a, const char 
     const char *place = text_format(emit->arena, "0x%016llxull, %s, %s, %d", (unsigned long long)expr->site, row, element, expr->slot);
     return expr->op == EXPR_beta ? text_format(emit->arena, "(real)%s(%s, %s, %s)", part, a, b, place)
                                  : text_format(emit->arena, "(real)%s(%s)", part, place);
+}
+
+static const char *spell_table(void *context, const Table *table);
+
+static const char *host_scalar(void *context, const Scalar *scalar)
+{
+    return stored_scalar(((HostPlace *)context)->emit, scalar);
+}
+
+static const char *host_random(void *context, const Expr *expr, const char *a, const char *b)
+{
+    const HostPlace *place = context;
+    const char *text = emit_random(place->emit, expr, a, b, place->row, "0");
+    return text + strlen("(real)");
+}
+
+static const char *host_table(void *context, const Table *table)
+{
+    return spell_table(((HostPlace *)context)->emit, table);
+}
+
+Spelling emit_host_spelling(const HostPlace *place)
+{
+    return (Spelling){ .is_host = true, .context = (void *)place, .scalar = host_scalar, .random = host_random, .table = host_table };
+}
+
+void emit_host_functions(Emit *emit, const Expr *expr)
+{
+    if (expr_uses_op(expr, EXPR_min) || expr_uses_op(expr, EXPR_max))
+        emit_part(emit, "choose");
+}
+
+const char *emit_host_expr(Emit *emit, const Expr *expr)
+{
+    HostPlace place = { emit, "now.key, 0" };
+    Spelling spelling = emit_host_spelling(&place);
+    emit_host_functions(emit, expr);
+    return expr_text(emit->arena, expr, &spelling);
 }
 
 static const char *spell_scalar(void *context, const Scalar *scalar)
@@ -179,7 +223,7 @@ static const char *spell_table(void *context, const Table *table)
 
 Spelling emit_spelling(Emit *emit, const char *const *inputs, const char *const *indices)
 {
-    return (Spelling){ emit->is_double, emit, spell_scalar, spell_random, spell_table, inputs, indices };
+    return (Spelling){ emit->is_double, false, emit, spell_scalar, spell_random, spell_table, inputs, indices };
 }
 
 /* Functions of expressions that are parts of the program. */
@@ -241,7 +285,7 @@ const char *emit_tensor(Emit *emit, const Node *node)
 
 const char *emit_result(Emit *emit, const Node *producer, int index)
 {
-    const Graph *graph = emit->current->topology->graphs[0];
+    const Graph *graph = topology_graph(emit->current->topology);
     if (index == 0)
         return emit_tensor(emit, producer);
     for (int i = producer->id + 1; i < graph->nodes.count; i++) {

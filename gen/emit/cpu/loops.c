@@ -141,7 +141,8 @@ static const char *parameters(Nest *nest)
 {
     Buffer out = { .arena = nest->emit->arena };
     for (int k = 0; k < nest->node->input_count; k++)
-        buffer_add(&out, "const %s *%s, ", c_type(nest->node->inputs[k]), operand_name(nest, k));
+        if (expr_uses_input(nest->node->expr, k))
+            buffer_add(&out, "const %s *%s, ", c_type(nest->node->inputs[k]), operand_name(nest, k));
     buffer_add(&out, "%s *y", c_type(nest->node));
     if (nest->flat)
         buffer_add(&out, ", long count");
@@ -198,7 +199,7 @@ static void print_statements(Nest *nest, Writer *body)
     const char *row = node->shape.rank == 0 ? "0" : node->shape.rank == 4 ? "n" : "a";
     row = text_format(emit->arena, "now.key, batch.first_row + %s", row);
     RandomPlace place = { emit, row, element_of_row(nest) };
-    Spelling spelling = { emit->is_double, &place, scalar_in_loop, random_in_loop, table_in_loop, inputs, indices };
+    Spelling spelling = { emit->is_double, false, &place, scalar_in_loop, random_in_loop, table_in_loop, inputs, indices };
     const char *value;
     TextArray locals = { 0 };
     emit_functions_of(emit, node->expr);
@@ -288,7 +289,8 @@ void emit_map(Emit *emit, const Node *node)
     Buffer call = { .arena = emit->arena };
     buffer_add(&call, "%s(", name);
     for (int k = 0; k < node->input_count; k++)
-        buffer_add(&call, "%s, ", emit_tensor(emit, node->inputs[k]));
+        if (expr_uses_input(node->expr, k))
+            buffer_add(&call, "%s, ", emit_tensor(emit, node->inputs[k]));
     buffer_add(&call, "%s", emit_tensor(emit, node));
     if (nest.flat)
         buffer_add(&call, ", %s", emit_elements(emit, node, 0, node->shape.rank));

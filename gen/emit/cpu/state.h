@@ -43,6 +43,8 @@ struct Emit {
     Names *names;                       /* file-scope identifiers */
     const char **weight_names;          /* by parameter id */
     KernelArray kernels;
+    TopologyText *evaluation_text;
+    TextArray setups;                   /* topologies with library objects to make at start */
     TopologyText *current;              /* the topology being printed */
     Writer *kernel_text, *plan_text, *step_text, *setup_text, *line_target;
     TextArray tables;                   /* constant tables printed so far */
@@ -52,12 +54,19 @@ struct Emit {
     bool is_double;
 };
 
+/* Where a value of a step or a batch is drawn: the key and row of its random leaves. */
+typedef struct HostPlace { Emit *emit; const char *row; } HostPlace;
+
 /* ---- emit.c ---- */
 const char *emit_kernel(Emit *emit, const char *hint, const char *comment, const char *parameters, const char *body);
 Spelling emit_spelling(Emit *emit, const char *const *inputs, const char *const *indices);
 const char *emit_scalar(Emit *emit, const Scalar *scalar);      /* C text of its value; notes that it is used */
 const char *emit_field(Emit *emit, const Scalar *scalar);       /* the name of its field */
 void emit_functions_of(Emit *emit, const Expr *expr);
+/* The same once a step: in double, whatever the precision of the program. */
+Spelling emit_host_spelling(const HostPlace *place);
+void emit_host_functions(Emit *emit, const Expr *expr);
+const char *emit_host_expr(Emit *emit, const Expr *expr);
 const char *emit_random(Emit *emit, const Expr *expr, const char *a, const char *b, const char *row, const char *element);
 const char *emit_vector(Emit *emit, const int64_t *values, const char *hint);
 const PlanSlot *emit_slot(Emit *emit, const Node *node);        /* through aliases */
@@ -69,8 +78,8 @@ void emit_fill(Emit *emit, const Node *node);
 /* ---- steps.c, elements.c, batches.c, weights.c, run.c: one section of the program each ---- */
 void emit_weights(Emit *emit, Writer *plan, Writer *body);
 void emit_topology(Emit *emit, const Topology *topology);
-void emit_elements(Emit *emit, Writer *plan, Writer *body);
+void emit_element_programs(Emit *emit, Writer *plan, Writer *body);
 void emit_scalars(Emit *emit, Writer *plan);
 void emit_batches(Emit *emit, Writer *plan, Writer *body);
-void emit_run(Emit *emit, Writer *body);
+void emit_run(Emit *emit, Writer *plan, Writer *body);
 void emit_head(Emit *emit, Writer *head);

@@ -23,7 +23,7 @@ static const char *tensor_name(Emit *emit, const Topology *topology, const Node 
 static void name_tensors(Emit *emit, TopologyText *text)
 {
     const Topology *topology = text->topology;
-    const Graph *graph = topology->graphs[0];
+    const Graph *graph = topology_graph(topology);
     text->names = arena_array(emit->arena, const char *, graph->nodes.count);
     for (int i = 0; i < graph->nodes.count; i++)
         if (topology->plan->slots[i].storage == STORE_ARENA)
@@ -48,7 +48,7 @@ static const char *shape_comment(Emit *emit, const Node *node, const Topology *t
 static void print_offsets(Emit *emit, TopologyText *text)
 {
     const Topology *topology = text->topology;
-    const Graph *graph = topology->graphs[0];
+    const Graph *graph = topology_graph(topology);
     Writer *plan = emit->plan_text;
     writer_blank(plan);
     writer_comment(plan, text_format(emit->arena, "%s: where its tensors lie in the arena, in reals%s", topology->name,
@@ -86,7 +86,7 @@ static void print_call(Emit *emit, const Node *node)
 static void print_gradient(Emit *emit, const Node *node)
 {
     const Topology *topology = emit->current->topology;
-    const Graph *graph = topology->graphs[0];
+    const Graph *graph = topology_graph(topology);
     for (int i = 0; i < graph->outputs.count; i++) {
         const Output *output = &graph->outputs.items[i];
         const PlanSlot *slot = &topology->plan->slots[node->id];
@@ -153,7 +153,7 @@ static void close_chunk(Emit *emit, Chunk *chunk, bool backward, TextArray *call
 
 static void print_functions(Emit *emit, TextArray *calls)
 {
-    const Graph *graph = emit->current->topology->graphs[0];
+    const Graph *graph = topology_graph(emit->current->topology);
     Chunk chunk = { writer_create(emit->arena), "", 0 };
     chunk.body->depth = 1;
     bool backward = false;
@@ -207,6 +207,7 @@ static void print_setup(Emit *emit, const TopologyText *text)
     if (!text->library.count)
         return;
     Writer *out = emit->step_text;
+    array_push(emit->arena, &emit->setups, name);
     writer_blank(out);
     writer_line(out, "static void %s_setup(void)", name);
     writer_line(out, "{");
@@ -229,11 +230,19 @@ static const Output *find_output(const Graph *graph, OutputKind kind)
     return NULL;
 }
 
+static void print_metrics(Emit *emit, const Graph *graph)
+{
+    int metrics = 0;
+    for (int i = 0; i < graph->outputs.count; i++)
+        metrics += graph->outputs.items[i].kind == OUTPUT_METRIC;
+    writer_line(emit->plan_text, "static double metrics[%d]; /* sums over the test set */", metrics);
+}
+
 /* What the caller wants of a step: its loss, row losses, metrics. */
 static void print_results(Emit *emit, Writer *out)
 {
     const Topology *topology = emit->current->topology;
-    const Graph *graph = topology->graphs[0];
+    const Graph *graph = topology_graph(topology);
     const Output *loss = find_output(graph, OUTPUT_LOSS);
     if (topology->kind == TOPOLOGY_TRAIN && loss)
         writer_line(out, "batch.loss += batch.share * *(%s);", emit_tensor(emit, loss->node));
@@ -253,8 +262,12 @@ void emit_topology(Emit *emit, const Topology *topology)
     text->topology = topology;
     text->field_names = names_create(emit->arena);
     emit->current = text;
+    if (topology->kind == TOPOLOGY_EVALUATE)
+        emit->evaluation_text = text;
     emit->setup_text = writer_create(emit->arena);
     emit->setup_text->depth = topology->phases.count > 1 ? 2 : 1;
+    if (topology->kind == TOPOLOGY_EVALUATE)
+        print_metrics(emit, topology_graph(topology));
     name_tensors(emit, text);
     print_offsets(emit, text);
     TextArray calls = { 0 };

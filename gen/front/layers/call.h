@@ -88,7 +88,7 @@ typedef struct Weight {
 } Weight;
 
 /* The node of the parameter in this graph. NULL after a complaint. */
-Node *call_parameter(Call *call, const Weight *weight);
+Node *call_weight(Call *call, const Weight *weight);
 /* Value of one element at the start; NULL after a complaint (initial.c). */
 const Expr *call_initial(Call *call, const Weight *weight, const char *name);
 

@@ -25,7 +25,7 @@ bool make_linear(Call *call)
         .shape = shape_of(1, features), .init = option_text(options, "bias_init"),
     };
     bool has_bias = !option_truth(options, "no_bias");
-    Node *w = call_parameter(call, &weight), *b = w && has_bias ? call_parameter(call, &bias) : NULL;
+    Node *w = call_weight(call, &weight), *b = w && has_bias ? call_weight(call, &bias) : NULL;
     if (!w || (has_bias && !b))
         return false;
     has_bias ? call_part(call, "product") : (void)call_name(call);
@@ -86,7 +86,7 @@ static Node *conv2d_weight_of(Call *call, const char *layer, const Node *x, int6
                               const Window *window)
 {
     int64_t inputs = x->shape.dim[1] / window->groups, area = window->kernel[0] * window->kernel[1];
-    return call_parameter(call, &(Weight){
+    return call_weight(call, &(Weight){
         .layer = layer, .part = "weight", .role = CONV_WEIGHT,
         .fan_in = inputs * area, .fan_out = channels * area,
         .shape = shape_of(4, channels, inputs, window->kernel[0], window->kernel[1]),
@@ -96,7 +96,7 @@ static Node *conv2d_weight_of(Call *call, const char *layer, const Node *x, int6
 
 static Node *conv_bias_of(Call *call, const char *layer, int64_t channels, int64_t fan_in, int64_t fan_out)
 {
-    return call_parameter(call, &(Weight){
+    return call_weight(call, &(Weight){
         .layer = layer, .part = "bias", .role = BIAS, .fan_in = fan_in, .fan_out = fan_out,
         .shape = shape_of(1, channels), .init = option_text(call_options(call), "bias_init"),
     });
@@ -223,7 +223,7 @@ bool make_conv_transpose2d(Call *call)
             return false;
     }
     int64_t inputs = x->shape.dim[1], outputs = channels / window.groups;
-    Node *weight = call_parameter(call, &(Weight){
+    Node *weight = call_weight(call, &(Weight){
         .layer = call->name, .part = "weight", .role = CONV_WEIGHT, .apart = true,
         .fan_in = outputs * area, .fan_out = inputs * area, .init = option_text(options, "weight_init"),
         .shape = shape_of(4, inputs, outputs, window.kernel[0], window.kernel[1]),
@@ -250,7 +250,7 @@ static Node *embedding_table(Call *call, int64_t rows, int64_t channels, int64_t
         const Expr *here = expr_binary(pool, EXPR_eq, expr_index(pool, 0), expr_integer(pool, padding_row));
         initial = expr_select(pool, here, expr_number(pool, 0), initial);
     }
-    return call_parameter(call, &(Weight){
+    return call_weight(call, &(Weight){
         .layer = call->name, .part = "weight", .shape = shape_of(2, rows, channels), .role = EMBEDDING_WEIGHT,
         .fan_in = channels, .fan_out = rows, .initial = initial,
         .init = option_text(call_options(call), "weight_init"),

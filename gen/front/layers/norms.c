@@ -18,9 +18,9 @@ static bool read_affine(Call *call, Shape shape, bool has_weight, bool has_bias,
         .fan_in = 1, .fan_out = shape_elements(shape), .initial = expr_number(pool, 0),
     };
     *affine = (Affine){ 0 };
-    if (has_weight && !(affine->weight = call_parameter(call, &weight)))
+    if (has_weight && !(affine->weight = call_weight(call, &weight)))
         return false;
-    return !has_bias || (affine->bias = call_parameter(call, &bias));
+    return !has_bias || (affine->bias = call_weight(call, &bias));
 }
 
 static bool check_epsilon(Call *call)
@@ -53,11 +53,11 @@ static bool read_running(Call *call, int64_t channels, Running *running)
         .layer = call->name, .part = "running_mean", .shape = shape_of(1, channels), .is_buffer = true,
         .initial = expr_number(pool, 0),
     };
-    if (!(running->mean = call_parameter(call, &weight)))
+    if (!(running->mean = call_weight(call, &weight)))
         return false;
     weight.part = "running_var";
     weight.initial = expr_number(pool, 1);
-    return (running->variance = call_parameter(call, &weight));
+    return (running->variance = call_weight(call, &weight));
 }
 
 /* (2, C): running mean over running variance, as moments are. */

@@ -73,7 +73,7 @@ static Node *node_of(Call *call, const Parameter *parameter)
                            parameter->shape, DTYPE_REAL);
 }
 
-Node *call_parameter(Call *call, const Weight *weight)
+Node *call_weight(Call *call, const Weight *weight)
 {
     Arena *arena = call->builder->arena;
     const char *name = !weight->layer ? weight->part
@@ -102,7 +102,7 @@ bool make_parameter(Call *call)
         window *= i > 1 ? shape.dim[i] : 1;
     }
     int64_t rows = shape.rank ? shape.dim[0] : 1, columns = shape.rank > 1 ? shape.dim[1] : rows;
-    Node *node = call_parameter(call, &(Weight){
+    Node *node = call_weight(call, &(Weight){
         .part = builder_path(call->builder, name), .shape = shape, .role = LINEAR_WEIGHT, .apart = true,
         .fan_in = columns * window, .fan_out = rows * window, .init = call_text(call, 1),
     });
