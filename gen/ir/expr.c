@@ -149,7 +149,8 @@ const Expr *expr_random(ExprPool *pool, ExprOp op, uint64_t site, int ordinal, c
 const Expr *expr_table(ExprPool *pool, const Table *table, const Expr *index)
 {
     index = expr_convert(pool, index, TYPE_INT);
-    if (index->op == EXPR_integer && index->integer >= 0 && index->integer < table->count)
+    bool known = table->values && index->op == EXPR_integer;     /* some tables are filled at run time */
+    if (known && index->integer >= 0 && index->integer < table->count)
         return expr_number(pool, table->values[index->integer]);
     return expr_intern(pool, &(Expr){ .op = EXPR_table, .table = table, .operand = { index } });
 }

@@ -23,7 +23,7 @@ static double quotient(const Expr *expr, double a, double b)
 
 static double table_value(const Table *table, double index)
 {
-    return index >= 0 && index < table->count ? table->values[(int64_t)index] : NAN;
+    return table->values && index >= 0 && index < table->count ? table->values[(int64_t)index] : NAN;
 }
 
 RULE(table, table_value(expr->table, a))
@@ -95,7 +95,9 @@ double expr_evaluate(const Expr *expr, const ExprPoint *point)
     double values[order->count];
     for (int i = 0; i < order->count; i++) {
         const ExprStep *step = &order->steps[i];
-        double a = values[step->operand[0]], b = values[step->operand[1]], c = values[step->operand[2]];
+        int count = expr_info[step->expr->op].operands;
+        double a = count > 0 ? values[step->operand[0]] : 0, b = count > 1 ? values[step->operand[1]] : 0;
+        double c = count > 2 ? values[step->operand[2]] : 0;
         Arithmetic *rule = arithmetic[step->expr->op];
         values[i] = rule ? rule(step->expr, a, b, c) : leaf_value(step->expr, point, a, b);
     }

@@ -69,6 +69,7 @@ typedef struct Norm {
     int pieces;                     /* BATCH */
     int axes;                       /* ROW, RMS */
     int groups;                     /* GROUP */
+    bool is_cut;                    /* BATCH: rows are cut into pieces, even where one is left */
 } Norm;
 
 typedef struct Conv {

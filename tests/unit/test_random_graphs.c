@@ -181,7 +181,7 @@ static Node *grow_norm(Growth *growth)
     Trial *trial = growth->trial;
     Node *x = of_rank(growth, (int)trial_integer(trial, 0, 1) ? 4 : 2);
     bool batch = trial_integer(trial, 0, 1);
-    Norm norm = { batch ? NORM_BATCH : trial_integer(trial, 0, 1) ? NORM_ROW : NORM_RMS, 0.5, 1, 1, 0 };
+    Norm norm = { batch ? NORM_BATCH : trial_integer(trial, 0, 1) ? NORM_ROW : NORM_RMS, 0.5, 1, 1, 0, false };
     Attributes at = { .norm = norm };
     Node *weight = trial_parameter(trial, SHAPE(x->shape.dim[batch ? 1 : x->shape.rank - 1]));
     return add(trial, OP_normalize, &at, NODES(x, add(trial, OP_moments, &at, NODES(x)), weight));

@@ -119,7 +119,7 @@ bool make_batch_norm(Call *call)
         return false;
     bool training = call->builder->training;
     Norm norm = { .kind = NORM_BATCH, .epsilon = option_number(options, "epsilon"),
-                  .pieces = training ? ghost_pieces(x->shape.dim[0], group) : 1 };
+                  .pieces = training ? ghost_pieces(x->shape.dim[0], group) : 1, .is_cut = training && group > 0 };
     if (!training)
         return normalize(call, x, moments_of_running(call, &running), &affine, &norm);
     Node *moments = make_moments(call, x, &norm);
