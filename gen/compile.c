@@ -92,7 +92,7 @@ static bool load_model(Compile *compile)
         path = model_find(compile->arena, models, recipe->model.name);
     if (!path) {
         TextArray names = model_names(compile->arena, models);
-        complain_unknown(compile->diag, recipe->model.place, "model", recipe->model.name, names.items, names.count);
+        complain_unknown(compile->diag, recipe->model.place, "unknown model", recipe->model.name, names.items, names.count);
         return false;
     }
     compile->model = parse_language(compile, path);

@@ -148,10 +148,51 @@ static Topology *topology_for(Compile *compile, TopologyKind kind, int64_t froze
     Topology *topology = arena_new(compile->arena, Topology);
     topology->kind = kind;
     topology->frozen = frozen;
+    topology->trace = arena_new(compile->arena, SumTrace);
     topology->name = kind == TOPOLOGY_EVALUATE ? "evaluate" : kind == TOPOLOGY_SCORE ? "score"
                    : frozen ? text_format(compile->arena, "train_frozen_%lld", (long long)frozen) : "train";
     array_push(compile->arena, &program->topologies, topology);
     return topology;
+}
+
+/* A graph after all passes; NULL after complaints. */
+static Graph *finished_graph(Compile *compile, Topology *topology, int64_t rows, const Geometry *geometry)
+{
+    Graph *graph = compile_graph(compile, topology->kind, rows, geometry);
+    if (!graph)
+        return NULL;
+    ParameterArray wanted = learning(compile, topology->frozen);
+    if (topology->frozen && wanted.count)
+        topology->first_live = wanted.items[0];
+    graph->trace = topology->trace;
+    Arena *pass = arena_create();
+    PassContext context = { pass, topology, &wanted };
+    run_passes(compile, graph, &context);
+    arena_destroy(pass);
+    return graph;
+}
+
+/* Before its first phase, a topology's largest graph decides what broadcasts. */
+static bool write_trace(Compile *compile, Topology *topology)
+{
+    if (topology->trace->is_written)
+        return true;
+    int64_t rows = compile->facts.batch_rows > 1 ? compile->facts.batch_rows : 1;
+    Geometry full = compile_full_geometry(compile, rows);
+    bool fine = finished_graph(compile, topology, rows, &full) != NULL;
+    topology->trace->is_written = true;
+    return fine;
+}
+
+static void check_same_nodes(const Topology *topology, const Graph *graph)
+{
+    const Graph *first = topology->phases.items[0].graph;
+    if (graph->nodes.count != first->nodes.count)
+        bug("phases of %s differ in their nodes: %d and %d", topology->name, first->nodes.count, graph->nodes.count);
+    for (int i = 0; i < graph->nodes.count; i++)
+        if (graph->nodes.items[i]->op != first->nodes.items[i]->op || graph->nodes.items[i]->expr != first->nodes.items[i]->expr)
+            bug("phases of %s differ in node %d, %s and %s", topology->name, i, op_info[first->nodes.items[i]->op].name,
+                op_info[graph->nodes.items[i]->op].name);
 }
 
 /* The phase of this size, made when it is new; -1 after complaints. */
@@ -163,19 +204,11 @@ static int phase_for(Compile *compile, Topology *topology, int64_t rows, Geometr
             && known->width == geometry.width)
             return i;
     }
-    Graph *graph = compile_graph(compile, topology->kind, rows, &geometry);
+    Graph *graph = write_trace(compile, topology) ? finished_graph(compile, topology, rows, &geometry) : NULL;
     if (!graph)
         return -1;
-    ParameterArray wanted = learning(compile, topology->frozen);
-    if (topology->frozen && wanted.count)
-        topology->first_live = wanted.items[0];
-    Arena *pass = arena_create();
-    PassContext context = { pass, topology, &wanted };
-    run_passes(compile, graph, &context);
-    arena_destroy(pass);
-    if (topology->phases.count && graph->nodes.count != topology->phases.items[0].graph->nodes.count)
-        bug("phases of %s differ in their nodes: %d and %d", topology->name, topology->phases.items[0].graph->nodes.count,
-            graph->nodes.count);
+    if (topology->phases.count)
+        check_same_nodes(topology, graph);
     Phase phase = { graph, rows, geometry };
     array_push(compile->arena, &topology->phases, phase);
     return topology->phases.count - 1;

@@ -32,8 +32,8 @@
 #include "model.h"
 
 /* ---- parameters: PARAM(type, name, default, condition on it, "meaning") ----
- * Types: float, int, bool, duration ("4ba", "0.5dur", ...). The condition is checked at generation. */
-typedef const char *duration;
+ * Types: float, int, bool, timespan ("4ba", "0.5dur", ...). The condition is checked at generation. */
+typedef const char *timespan;
 #define PARAM(type, name, initial, condition, help)                                             \
     static const type name = initial;                                                           \
     static inline bool valid_##name(void) { return condition; }                                 \
@@ -64,6 +64,8 @@ typedef const char *duration;
 
 /* ---- words about the method ---- */
 #define SUMMARY(text) static const char summary[] = text;
+/* A method that the compiler can't use yet says why. */
+#define UNAVAILABLE(reason) static const char unavailable[] = reason;
 /* When this holds, the method is nothing: it must leave the same bytes as its absence. */
 #define NEUTRAL(condition) static inline bool neutral(void) { return condition; }
 /* What must hold of model, data and run; an error at the method's place in the recipe otherwise. */
@@ -85,16 +87,18 @@ typedef struct moment {
     int samples, tokens;                                                    /* seen before this batch */
 } moment;
 float elapsed(const moment *now);       /* step / steps; with `compat: epoch`, epoch / epochs */
-int batches(duration span);             /* in batches of this run: 1ep, 100ba, 0.5dur */
-int schedule_batches(duration span);    /* the same, scaled by scale_schedule_ratio (dur is not: the run already is) */
+int batches(timespan span);             /* in batches of this run: 1ep, 100ba, 0.5dur */
+int schedule_batches(timespan span);    /* the same, scaled by scale_schedule_ratio (dur is not: the run already is) */
 typedef enum { UNIT_EPOCH, UNIT_BATCH, UNIT_SAMPLE, UNIT_TOKEN, UNIT_DURATION } time_unit;
-time_unit unit_of(duration span);
-float amount_of(duration span);         /* the number before the unit */
+time_unit unit_of(timespan span);
+float amount_of(timespan span);         /* the number before the unit */
 typedef enum { DATA_IMAGES, DATA_TOKENS } data_kind;
 extern const data_kind data;
 extern const int image_height, image_width, image_channels;     /* of this phase; 0 for text */
 extern const int sequence_length, batch_rows, class_count, micro_batches;
 extern const bool has_batch_norm, has_mixing;
+extern const int run_steps;             /* batches of the run */
+int current_step(void);                 /* in REWRITE: the batch that the program is at; known when it runs */
 
 /* ---- REWRITE: as the layer's function in model.h, the options as their struct ----
  * A rewrite sees the calls of the model and of the methods before it, never its own. A layer that it calls again
@@ -175,6 +179,7 @@ float SCHEDULE(rate)(const moment *now);                        /* factor of the
  * `initial` may use at->parameter: then the state is made from the weights when it is first written to. */
 #define STATE(scope, type, name, initial, help)                                                 \
     static type name;                                                                           \
+    static const char state_help_##name[] = help;                                               \
     static inline type initial_##scope##_##name(const element *at) { return (void)at, initial; }
 
 /* ---- FOLD: a sum or maximum over gradients and parameters, made before the first statement that reads it ----

@@ -21,6 +21,7 @@ typedef struct Topology {
     const char *name;                   /* C name of its step: "train", "train_frozen_12", "score", "evaluate" */
     int64_t frozen;                     /* layers that don't learn */
     Array(Phase) phases;
+    SumTrace *trace;
     Graph **graphs;                     /* of the phases, for the planner and the emitter */
     int largest;                        /* the phase whose extents are largest: what is 1 there is 1 in all */
     Plan *plan;

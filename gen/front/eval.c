@@ -125,6 +125,24 @@ void evaluator_set_variable(Evaluator *ev, const char *name, Value value)
     ev->globals[variable->index] = cell;
 }
 
+bool evaluator_read(Evaluator *ev, const char *name, Value *value)
+{
+    const CVariable *variable = find_variable(ev->file, name);
+    if (!variable)
+        return false;
+    jmp_buf escape;
+    jmp_buf *const before = ev->escape;
+    Evaluator *const evaluator = ev;
+    evaluator->escape = &escape;
+    if (setjmp(escape)) {
+        evaluator->escape = before;
+        return false;
+    }
+    *value = *eval_global(evaluator, variable);
+    evaluator->escape = before;
+    return true;
+}
+
 /* ---- calls of functions with a body ---- */
 static Value result_of(Evaluator *ev, const CFunction *function, Outcome outcome)
 {

@@ -110,6 +110,8 @@ Evaluator *evaluator_create(Arena *arena, ExprPool *exprs, Diagnostics *diag, co
 bool evaluate_call(Evaluator *evaluator, const CFunction *function, const Value *arguments, int count, Value *result);
 /* The value of a file-scope variable after calls (states that were assigned). False: never touched. */
 bool evaluator_variable(Evaluator *evaluator, const char *name, Value *value);
+/* Its value now, by its initializer when nothing touched it. False: there is none, or a complaint. */
+bool evaluator_read(Evaluator *evaluator, const char *name, Value *value);
 void evaluator_set_variable(Evaluator *evaluator, const char *name, Value value);
 ExprPool *evaluator_exprs(Evaluator *evaluator);
 Diagnostics *evaluator_diagnostics(Evaluator *evaluator);

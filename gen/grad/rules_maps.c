@@ -80,6 +80,15 @@ static Node *grad_of_max(Grad *grad, Node *node, Node *dy)
     return node_map(graph, share, (Node *[]){ dy, hits, count }, 3);
 }
 
+/* dy / count. The count is a node: it may differ between phases, which share their expressions. */
+static Node *mean_share(Grad *grad, Node *dy, Shape shape, double count)
+{
+    Graph *graph = grad_graph(grad);
+    Node *divisor = node_add_shaped(graph, OP_constant, NULL, 0, &(Attributes){ .constant = count }, shape_of(0), DTYPE_REAL);
+    const Expr *share = expr_binary(graph->exprs, EXPR_div, grad_input(grad, 0), grad_input(grad, 1));
+    return node_map_shaped(graph, share, (Node *[]){ dy, divisor }, 2, shape);
+}
+
 void grad_reduce(Grad *grad, Node *node)
 {
     Graph *graph = grad_graph(grad);
@@ -90,8 +99,7 @@ void grad_reduce(Grad *grad, Node *node)
         grad_give(grad, x, node_map_shaped(graph, grad_input(grad, 0), &dy, 1, x->shape));
         break;
     case REDUCE_MEAN:
-        dy = node_map_shaped(graph, grad_times(grad, grad_input(grad, 0), expr_number(graph->exprs, 1 / count)), &dy, 1, x->shape);
-        grad_give(grad, x, dy);
+        grad_give(grad, x, mean_share(grad, dy, x->shape, count));
         break;
     case REDUCE_MAX:
         grad_give(grad, x, grad_of_max(grad, node, dy));

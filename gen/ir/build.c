@@ -199,16 +199,36 @@ Node *build_matmul(Graph *graph, Node *a, Node *b, bool transpose_a, bool transp
     return node_add(graph, OP_matmul, (Node *[]){ a, b }, 2, &(Attributes){ .matmul = { transpose_a, transpose_b } });
 }
 
-/* All phases of a topology must get the same nodes: an axis of extent 1 is summed even where x has 1 too, because x may
- * have more in another phase. Axis 0 is the rows, of which a short batch may have one. */
-Node *build_sum_to(Graph *graph, Node *x, Shape shape)
+static unsigned broadcast_axes(Shape from, Shape to)
 {
     unsigned axes = 0;
-    int extra = x->shape.rank - shape.rank;
-    for (int i = 0; i < x->shape.rank; i++) {
-        bool summed = i < extra || (shape.dim[i - extra] == 1 && (i > 0 || x->shape.dim[i] != 1));
+    int extra = from.rank - to.rank;
+    for (int i = 0; i < from.rank; i++) {
+        bool summed = i < extra || (to.dim[i - extra] == 1 && from.dim[i] != 1);
         axes |= (unsigned)summed << i;
     }
+    return axes;
+}
+
+/* All phases of a topology get the same nodes: the first decides. */
+static unsigned traced_axes(Graph *graph, unsigned axes)
+{
+    SumTrace *trace = graph->trace;
+    if (!trace)
+        return axes;
+    if (trace->is_written) {
+        if (graph->traced >= trace->axes.count)
+            bug("the backward pass of a phase has more sums than that of the largest");
+        return trace->axes.items[graph->traced++];
+    }
+    array_push(graph->arena, &trace->axes, axes);
+    return axes;
+}
+
+Node *build_sum_to(Graph *graph, Node *x, Shape shape)
+{
+    unsigned axes = traced_axes(graph, broadcast_axes(x->shape, shape));
+    int extra = x->shape.rank - shape.rank;
     if (axes)
         x = build_reduce(graph, x, REDUCE_SUM, axes);
     return extra ? build_reshape(graph, x, shape) : x;

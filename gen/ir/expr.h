@@ -126,5 +126,5 @@ typedef struct ExprPoint {
 
 double expr_evaluate(const Expr *expr, const ExprPoint *point);
 
-/* Debug and text form: "select(lt(0, in0), in0, mul(0.1, in0))"; read back by expr_read (ir/text.h). */
+/* Debug and text form: "select(lt(0, in0), in0, mul(0.1, in0))"; read back by expr_read (ir/expr_read.h). */
 void expr_print(Buffer *out, const Expr *expr);

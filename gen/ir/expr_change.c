@@ -1,4 +1,6 @@
-/* expr_change.c -- expressions made of others: substitution and derivatives. Each walks the distinct nodes once. */
+/* expr_change.c -- expressions made of others: substitution and derivatives.
+ *
+ * Each walks the distinct nodes once, so that what is shared stays shared and costs once. */
 #include "ir/expr_inside.h"
 
 #include <math.h>
@@ -35,7 +37,8 @@ static const Expr *apply(const Change *change, const Expr *expr)
             operands[k] = made[step->operand[k]];
             same &= operands[k] == step->expr->operand[k];
         }
-        made[i] = count == 0 ? changed_leaf(change, step->expr) : same ? step->expr : expr_rebuild(change->pool, step->expr, operands);
+        made[i] = count == 0 ? changed_leaf(change, step->expr)
+                : same       ? step->expr : expr_rebuild(change->pool, step->expr, operands);
     }
     return made[order->count - 1];
 }
@@ -43,8 +46,8 @@ static const Expr *apply(const Change *change, const Expr *expr)
 const Expr *expr_substitute(ExprPool *pool, const Expr *expr, const Expr *const *inputs, int input_count,
                             const Expr *const *indices, int index_count)
 {
-    Change change = { .pool = pool, .inputs = inputs, .input_count = inputs ? input_count : 0, .indices = indices,
-                      .index_count = indices ? index_count : 0 };
+    Change change = { .pool = pool, .inputs = inputs, .input_count = inputs ? input_count : 0,
+                      .indices = indices, .index_count = indices ? index_count : 0 };
     return apply(&change, expr);
 }
 
@@ -63,14 +66,38 @@ typedef struct Chain {
 
 typedef const Expr *ChainRule(const Chain *c);
 
-static const Expr *plus(const Chain *c, const Expr *x, const Expr *y) { return expr_binary(c->pool, EXPR_add, x, y); }
-static const Expr *minus(const Chain *c, const Expr *x, const Expr *y) { return expr_binary(c->pool, EXPR_sub, x, y); }
-static const Expr *times(const Chain *c, const Expr *x, const Expr *y) { return expr_binary(c->pool, EXPR_mul, x, y); }
-static const Expr *over(const Chain *c, const Expr *x, const Expr *y) { return expr_binary(c->pool, EXPR_div, x, y); }
-static const Expr *of(const Chain *c, ExprOp op, const Expr *x) { return expr_unary(c->pool, op, x); }
-static const Expr *real(const Chain *c, double x) { return expr_number(c->pool, x); }
+static const Expr *plus(const Chain *c, const Expr *x, const Expr *y)
+{
+    return expr_binary(c->pool, EXPR_add, x, y);
+}
 
-static const Expr *if_less(const Chain *c, const Expr *x, const Expr *y, const Expr *then, const Expr *otherwise)
+static const Expr *minus(const Chain *c, const Expr *x, const Expr *y)
+{
+    return expr_binary(c->pool, EXPR_sub, x, y);
+}
+
+static const Expr *times(const Chain *c, const Expr *x, const Expr *y)
+{
+    return expr_binary(c->pool, EXPR_mul, x, y);
+}
+
+static const Expr *over(const Chain *c, const Expr *x, const Expr *y)
+{
+    return expr_binary(c->pool, EXPR_div, x, y);
+}
+
+static const Expr *of(const Chain *c, ExprOp op, const Expr *x)
+{
+    return expr_unary(c->pool, op, x);
+}
+
+static const Expr *real(const Chain *c, double x)
+{
+    return expr_number(c->pool, x);
+}
+
+static const Expr *if_less(const Chain *c, const Expr *x, const Expr *y, const Expr *then,
+                           const Expr *otherwise)
 {
     return expr_select(c->pool, expr_binary(c->pool, EXPR_lt, x, y), then, otherwise);
 }
@@ -90,7 +117,11 @@ static const Expr *chain_log1p(const Chain *c) { return over(c, c->da, plus(c, r
 static const Expr *chain_expm1(const Chain *c) { return times(c, plus(c, c->e, real(c, 1)), c->da); }
 static const Expr *chain_sin(const Chain *c) { return times(c, of(c, EXPR_cos, c->a), c->da); }
 static const Expr *chain_cos(const Chain *c) { return of(c, EXPR_neg, times(c, of(c, EXPR_sin, c->a), c->da)); }
-static const Expr *chain_tanh(const Chain *c) { return times(c, minus(c, real(c, 1), times(c, c->e, c->e)), c->da); }
+
+static const Expr *chain_tanh(const Chain *c)
+{
+    return times(c, minus(c, real(c, 1), times(c, c->e, c->e)), c->da);
+}
 
 static const Expr *chain_erf(const Chain *c)
 {
@@ -106,7 +137,8 @@ static const Expr *chain_abs(const Chain *c)
 
 static const Expr *chain_pow(const Chain *c)
 {
-    const Expr *by_base = times(c, times(c, c->b, expr_binary(c->pool, EXPR_pow, c->a, minus(c, c->b, real(c, 1)))), c->da);
+    const Expr *power = expr_binary(c->pool, EXPR_pow, c->a, minus(c, c->b, real(c, 1)));
+    const Expr *by_base = times(c, times(c, c->b, power), c->da);
     if (expr_is_number(c->db, 0))
         return by_base;
     return plus(c, by_base, times(c, times(c, c->e, of(c, EXPR_log, c->a)), c->db));
@@ -114,25 +146,27 @@ static const Expr *chain_pow(const Chain *c)
 
 /* Without a rule the derivative is zero: comparisons, whole numbers, draws, tables. */
 static ChainRule *const chain_rules[EXPR_COUNT] = {
-    [EXPR_neg] = chain_neg, [EXPR_add] = chain_add, [EXPR_sub] = chain_sub, [EXPR_mul] = chain_mul, [EXPR_div] = chain_div,
-    [EXPR_min] = chain_min, [EXPR_max] = chain_max, [EXPR_pow] = chain_pow, [EXPR_abs] = chain_abs, [EXPR_sqrt] = chain_sqrt,
-    [EXPR_exp] = chain_exp, [EXPR_log] = chain_log, [EXPR_log1p] = chain_log1p, [EXPR_expm1] = chain_expm1,
-    [EXPR_sin] = chain_sin, [EXPR_cos] = chain_cos, [EXPR_tanh] = chain_tanh, [EXPR_erf] = chain_erf,
+    [EXPR_neg] = chain_neg,     [EXPR_add] = chain_add,     [EXPR_sub] = chain_sub,   [EXPR_mul] = chain_mul,
+    [EXPR_div] = chain_div,     [EXPR_min] = chain_min,     [EXPR_max] = chain_max,   [EXPR_pow] = chain_pow,
+    [EXPR_abs] = chain_abs,     [EXPR_sqrt] = chain_sqrt,   [EXPR_exp] = chain_exp,   [EXPR_log] = chain_log,
+    [EXPR_log1p] = chain_log1p, [EXPR_expm1] = chain_expm1, [EXPR_sin] = chain_sin,   [EXPR_cos] = chain_cos,
+    [EXPR_tanh] = chain_tanh,   [EXPR_erf] = chain_erf,
 };
 
 static const Expr *derivative_of_step(ExprPool *pool, const ExprStep *step, const Expr *const *made, int slot)
 {
     const Expr *e = step->expr, *zero = expr_number(pool, 0);
-    if (e->op == EXPR_input && e->slot == slot)
-        return expr_number(pool, 1);
     if (e->type != TYPE_FLOAT)
         return zero;
+    if (e->op == EXPR_input)
+        return e->slot == slot ? expr_number(pool, 1) : zero;
     if (e->op == EXPR_select)
         return expr_select(pool, e->operand[0], made[step->operand[1]], made[step->operand[2]]);
     if (!chain_rules[e->op])
         return zero;
     bool two = expr_info[e->op].operands == 2;
-    Chain chain = { pool, e, e->operand[0], e->operand[1], made[step->operand[0]], two ? made[step->operand[1]] : zero };
+    Chain chain = { pool, e, e->operand[0], e->operand[1], made[step->operand[0]],
+                    two ? made[step->operand[1]] : zero };
     return expr_is_number(chain.da, 0) && expr_is_number(chain.db, 0) ? zero : chain_rules[e->op](&chain);
 }
 

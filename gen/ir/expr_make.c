@@ -3,27 +3,45 @@
 
 #include <math.h>
 
+/* ---- constants ---- */
+
+/* Doubles that an int64_t can hold after truncation; not-a-number is none. */
+static bool fits_integer(double value)
+{
+    return value >= -0x1p63 && value < 0x1p63;
+}
+
+static const Expr *constant(ExprPool *pool, ScalarType type, double value)
+{
+    return type == TYPE_FLOAT ? expr_number(pool, value)
+         : type == TYPE_INT   ? expr_integer(pool, (int64_t)value) : expr_truth(pool, value != 0);
+}
+
 /* ---- types ---- */
+
+static const Expr *to_int(ExprPool *pool, const Expr *a)
+{
+    if (a->type == TYPE_BOOL)
+        return expr_select(pool, a, expr_integer(pool, 1), expr_integer(pool, 0));
+    if (a->op == EXPR_to_float && a->operand[0]->type == TYPE_INT)
+        return a->operand[0];
+    return expr_intern(pool, &(Expr){ .op = EXPR_to_int, .type = TYPE_INT, .operand = { a } });
+}
 
 const Expr *expr_convert(ExprPool *pool, const Expr *a, ScalarType type)
 {
     if (a->type == type)
         return a;
-    if (expr_is_constant(a)) {
-        double value = expr_value(a);
-        return type == TYPE_FLOAT ? expr_number(pool, value)
-             : type == TYPE_INT   ? expr_integer(pool, (int64_t)value) : expr_truth(pool, value != 0);
-    }
-    if (type == TYPE_FLOAT)
-        return expr_intern(pool, &(Expr){ .op = EXPR_to_float, .type = TYPE_FLOAT, .operand = { a } });
+    if (expr_is_constant(a) && (type != TYPE_INT || fits_integer(expr_value(a))))
+        return constant(pool, type, expr_value(a));
+    if (type == TYPE_INT)
+        return to_int(pool, a);
     if (type == TYPE_BOOL)
-        return expr_binary(pool, EXPR_ne, a, expr_convert(pool, expr_integer(pool, 0), a->type));
-    if (a->type == TYPE_BOOL)
-        return expr_select(pool, a, expr_integer(pool, 1), expr_integer(pool, 0));
-    return expr_intern(pool, &(Expr){ .op = EXPR_to_int, .type = TYPE_INT, .operand = { a } });
+        return expr_binary(pool, EXPR_ne, a, constant(pool, a->type, 0));
+    return expr_intern(pool, &(Expr){ .op = EXPR_to_float, .type = TYPE_FLOAT, .operand = { a } });
 }
 
-/* What both operands become: real when one is, else integer; truths stay truths among themselves in comparisons. */
+/* What both operands become: real when one is, else integer. Truths stay truths when compared with each other. */
 static ScalarType common_type(ExprOp op, const Expr *a, const Expr *b)
 {
     if (op == EXPR_and || op == EXPR_or)
@@ -41,32 +59,52 @@ static ScalarType result_type(ExprOp op, ScalarType operands)
     return expr_info[op].same_type ? operands : expr_info[op].type;
 }
 
-/* ---- constants ---- */
+/* ---- folding ---- */
 
-static const Expr *constant(ExprPool *pool, ScalarType type, double value)
-{
-    return type == TYPE_FLOAT ? expr_number(pool, value)
-         : type == TYPE_INT   ? expr_integer(pool, (int64_t)value) : expr_truth(pool, value != 0);
-}
-
-/* An integer divided by the constant zero stays as it is: whoever made it is told by the evaluator. */
-static bool may_fold(const Expr *expr)
+static bool has_constant_operands(const Expr *expr)
 {
     int count = expr_info[expr->op].operands;
     for (int i = 0; i < count; i++)
         if (!expr_is_constant(expr->operand[i]))
             return false;
-    bool divides = expr->op == EXPR_mod || (expr->op == EXPR_div && expr->type == TYPE_INT);
-    return count > 0 && expr->op != EXPR_table && expr->op != EXPR_beta && !(divides && expr_value(expr->operand[1]) == 0);
+    return count > 0;
+}
+
+/* Exact where doubles are not. False where C has no answer: then the operation stays, for whoever made it to
+ * complain about or for the program to avoid. */
+static bool fold_integers(ExprOp op, int64_t a, int64_t b, int64_t *result)
+{
+    bool divides = b != 0 && !(a == INT64_MIN && b == -1);
+    switch (op) {
+    case EXPR_add: return !__builtin_add_overflow(a, b, result);
+    case EXPR_sub: return !__builtin_sub_overflow(a, b, result);
+    case EXPR_mul: return !__builtin_mul_overflow(a, b, result);
+    case EXPR_neg: return !__builtin_sub_overflow(0, a, result);
+    case EXPR_abs: return a < 0 ? !__builtin_sub_overflow(0, a, result) : (*result = a, true);
+    case EXPR_div: return divides && (*result = a / b, true);
+    case EXPR_mod: return divides && (*result = a % b, true);
+    case EXPR_min: *result = a < b ? a : b; return true;
+    case EXPR_max: *result = a > b ? a : b; return true;
+    case EXPR_lt:  *result = a < b; return true;
+    case EXPR_le:  *result = a <= b; return true;
+    case EXPR_eq:  *result = a == b; return true;
+    case EXPR_ne:  *result = a != b; return true;
+    default:       return false;
+    }
 }
 
 static const Expr *fold(ExprPool *pool, const Expr *key)
 {
-    double values[3] = { 0 };
-    if (!may_fold(key))
+    if (!has_constant_operands(key))
         return expr_intern(pool, key);
-    for (int i = 0; i < expr_info[key->op].operands; i++)
-        values[i] = expr_value(key->operand[i]);
+    const Expr *a = key->operand[0], *b = key->operand[1];
+    if (a->type == TYPE_INT) {
+        int64_t result = 0;
+        if (!fold_integers(key->op, a->integer, b ? b->integer : 0, &result))
+            return expr_intern(pool, key);
+        return key->type == TYPE_INT ? expr_integer(pool, result) : expr_truth(pool, result);
+    }
+    double values[3] = { expr_value(a), b ? expr_value(b) : 0 };
     return constant(pool, key->type, expr_arithmetic(key, values));
 }
 
@@ -167,7 +205,8 @@ const Expr *expr_binary(ExprPool *pool, ExprOp op, const Expr *a, const Expr *b)
     ScalarType type = common_type(op, a, b);
     a = expr_convert(pool, a, type);
     b = expr_convert(pool, b, type);
-    const Expr *simpler = identities[op] && !(expr_is_constant(a) && expr_is_constant(b)) ? identities[op](pool, a, b) : NULL;
+    bool folds = expr_is_constant(a) && expr_is_constant(b);
+    const Expr *simpler = identities[op] && !folds ? identities[op](pool, a, b) : NULL;
     return simpler ? simpler : fold(pool, &(Expr){ .op = op, .type = result_type(op, type), .operand = { a, b } });
 }
 
@@ -235,5 +274,7 @@ const Expr *expr_rebuild(ExprPool *pool, const Expr *expr, const Expr *const *op
     default:          break;
     }
     int count = expr_info[expr->op].operands;
-    return count == 0 ? expr : count == 1 ? expr_unary(pool, expr->op, operands[0]) : expr_binary(pool, expr->op, operands[0], operands[1]);
+    return count == 0 ? expr
+         : count == 1 ? expr_unary(pool, expr->op, operands[0])
+                      : expr_binary(pool, expr->op, operands[0], operands[1]);
 }

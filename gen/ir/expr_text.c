@@ -5,7 +5,10 @@
  *     at1                coordinates
  *     $step  table name  scalars; tables: table(name, index)
  *     uniform(site, ordinal)   normal(...)   beta(a, b, site, ordinal)   with the site in hexadecimal
- *     add(in0, 0.5)  select(lt(0.0, in0), in0, 0.0)   everything else by its name */
+ *     add(in0, 0.5)  select(lt(0.0, in0), in0, 0.0)   everything else by its name
+ *     mul(#1=exp(in0), #1)                            in long ones, what is used again has a label
+ *
+ * A formula whose parts share parts can be longer than any memory when it is written out. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,30 +53,83 @@ static bool is_random(ExprOp op)
     return op == EXPR_uniform || op == EXPR_normal || op == EXPR_beta;
 }
 
-void expr_print(Buffer *out, const Expr *expr)
+enum { LONGEST_PLAIN = 60 };            /* nodes of an expression that is written out whatever it shares */
+
+typedef struct Printer {
+    Buffer *out;
+    const ExprOrder *order;
+    int *uses, *labels;                 /* by place in the order; labels: 0 = none yet */
+    int label_count;
+} Printer;
+
+static double written_out(const ExprOrder *order, int *uses, Arena *arena)
 {
-    if (print_leaf(out, expr))
-        return;
+    double *sizes = arena_array(arena, double, order->count);
+    for (int i = 0; i < order->count; i++) {
+        sizes[i] = 1;
+        for (int k = 0; k < expr_info[order->steps[i].expr->op].operands; k++) {
+            sizes[i] += sizes[order->steps[i].operand[k]];
+            uses[order->steps[i].operand[k]]++;
+        }
+    }
+    return sizes[order->count - 1];
+}
+
+static void print_step(Printer *printer, int at);
+
+static void print_call(Printer *printer, const ExprStep *step)
+{
+    Buffer *out = printer->out;
+    const Expr *expr = step->expr;
     buffer_add(out, "%s(", expr_info[expr->op].name);
     if (expr->op == EXPR_table)
         buffer_add(out, "%s, ", expr->table->name);
     for (int i = 0; i < expr_info[expr->op].operands; i++) {
-        buffer_add(out, i ? ", " : "");
-        expr_print(out, expr->operand[i]);
+        buffer_add(out, "%s", i ? ", " : "");
+        print_step(printer, step->operand[i]);
     }
     if (is_random(expr->op))
-        buffer_add(out, "%s0x%016llx, %d", expr->op == EXPR_beta ? ", " : "", (unsigned long long)expr->site, expr->slot);
+        buffer_add(out, "%s0x%016llx, %d", expr->op == EXPR_beta ? ", " : "", (unsigned long long)expr->site,
+                   expr->slot);
     buffer_add(out, ")");
+}
+
+static void print_step(Printer *printer, int at)
+{
+    const ExprStep *step = &printer->order->steps[at];
+    if (print_leaf(printer->out, step->expr))
+        return;
+    if (printer->labels[at]) {
+        buffer_add(printer->out, "#%d", printer->labels[at]);
+        return;
+    }
+    if (printer->uses && printer->uses[at] > 1) {
+        printer->labels[at] = ++printer->label_count;
+        buffer_add(printer->out, "#%d=", printer->labels[at]);
+    }
+    print_call(printer, step);
+}
+
+void expr_print(Buffer *out, const Expr *expr)
+{
+    const ExprOrder *order = expr_order(expr);
+    Printer printer = { .out = out, .order = order, .labels = arena_array(out->arena, int, order->count),
+                        .uses = arena_array(out->arena, int, order->count) };
+    if (written_out(order, printer.uses, out->arena) <= LONGEST_PLAIN)
+        printer.uses = NULL;
+    print_step(&printer, order->count - 1);
 }
 
 /* ---- reading ---- */
 
-enum { LONGEST_NAME = 128, DEEPEST = 400 };
+enum { LONGEST_NAME = 128, DEEPEST = 2000 };
 
 typedef struct Reader {
     ExprPool *pool;
     const char *at;
     const ExprNames *names;
+    Array(const Expr *) labels;         /* #1, #2, ...; NULL while its expression is being read */
+    Arena *arena;
     int depth;
 } Reader;
 
@@ -145,7 +201,8 @@ static const Expr *read_random(Reader *reader, ExprOp op)
 {
     const Expr *a = NULL, *b = NULL;
     char *end;
-    if (op == EXPR_beta && (!(a = read(reader)) || !skip(reader, ',') || !(b = read(reader)) || !skip(reader, ',')))
+    bool has_operands = op == EXPR_beta;
+    if (has_operands && !((a = read(reader)) && skip(reader, ',') && (b = read(reader)) && skip(reader, ',')))
         return NULL;
     uint64_t site = strtoull(reader->at, &end, 16);
     if (end == reader->at)
@@ -166,7 +223,8 @@ static const Expr *read_table(Reader *reader)
     const Expr *index;
     if (!read_word(reader, name) || !skip(reader, ',') || !(index = read(reader)) || !skip(reader, ')'))
         return NULL;
-    const Table *table = reader->names && reader->names->table ? reader->names->table(reader->names->context, name) : NULL;
+    const ExprNames *names = reader->names;
+    const Table *table = names && names->table ? names->table(names->context, name) : NULL;
     return table ? expr_table(reader->pool, table, index) : NULL;
 }
 
@@ -189,9 +247,29 @@ static const Expr *read_call(Reader *reader, const char *word)
             continue;
         if (!skip(reader, '('))
             return NULL;
-        return is_random(op) ? read_random(reader, op) : op == EXPR_table ? read_table(reader) : read_operation(reader, op);
+        return is_random(op)    ? read_random(reader, op)
+             : op == EXPR_table ? read_table(reader) : read_operation(reader, op);
     }
     return NULL;
+}
+
+/* "#1=exp(in0)" the first time, "#1" from then on. */
+static const Expr *read_label(Reader *reader)
+{
+    char *end;
+    if (!skip(reader, '#') || !isdigit((unsigned char)*reader->at))
+        return NULL;
+    long label = strtol(reader->at, &end, 10);
+    reader->at = end;
+    if (*end != '=')
+        return label >= 1 && label <= reader->labels.count ? reader->labels.items[label - 1] : NULL;
+    if (label != reader->labels.count + 1)
+        return NULL;
+    reader->at++;
+    array_push(reader->arena, &reader->labels, NULL);
+    const Expr *expr = read(reader);
+    reader->labels.items[label - 1] = expr;
+    return expr;
 }
 
 static const Expr *read_inside(Reader *reader)
@@ -199,6 +277,8 @@ static const Expr *read_inside(Reader *reader)
     char word[LONGEST_NAME];
     while (*reader->at == ' ')
         reader->at++;
+    if (*reader->at == '#')
+        return read_label(reader);
     if (*reader->at == '$')
         return read_scalar(reader);
     if (*reader->at == '-' || isdigit((unsigned char)*reader->at))
@@ -225,8 +305,9 @@ static const Expr *read(Reader *reader)
 
 const Expr *expr_read(ExprPool *pool, const char **cursor, const ExprNames *names)
 {
-    Reader reader = { .pool = pool, .at = *cursor, .names = names };
+    Reader reader = { .pool = pool, .at = *cursor, .names = names, .arena = arena_create() };
     const Expr *expr = read(&reader);
     *cursor = reader.at;
+    arena_destroy(reader.arena);
     return expr;
 }

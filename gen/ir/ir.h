@@ -162,11 +162,20 @@ typedef struct Output {
     const char *name;
 } Output;
 
+/* Axes that gradients are summed over, in order of asking. A topology's largest graph writes it, its other phases read it: an
+ * extent of 1 means broadcasting in the largest graph alone. */
+typedef struct SumTrace {
+    Array(unsigned) axes;
+    bool is_written;
+} SumTrace;
+
 typedef struct Graph {
     Arena *arena;
     ExprPool *exprs;
     NodeArray nodes;
     Array(Output) outputs;
+    SumTrace *trace;                /* NULL: this graph is the only one */
+    int traced;                     /* entries of the trace that were read */
     const char *method;             /* stamped on new nodes */
     Place place;                    /* stamped on new nodes */
     const char *name;               /* stamped on new nodes that are given none */

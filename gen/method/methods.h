@@ -66,6 +66,7 @@ typedef struct Draw {
     const char *name, *method;
     Scope scope;                        /* STEP, BATCH or MICRO_BATCH */
     Array(DrawField) fields;
+    const Value *value;                 /* as the rest of the file sees it: its fields' scalars in the type's shape */
 } Draw;
 
 /* A random subset of 0..below-1 in increasing order, read as a table by hooks. */
@@ -135,6 +136,7 @@ typedef struct Methods {
     Method *optimizer;
     Array(Method *) schedules;
 
+    Array(Scalar *) scalars;            /* all that were made; binding again finds the same */
     Array(Hook) live, dead;
     const Expr *pixel;                  /* in0 value; index 0 channel, 1 y, 2 x */
     const Expr *mixed_pixel;            /* in0 own, in1 partner; same indices */

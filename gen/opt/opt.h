@@ -1,14 +1,14 @@
 /* opt.h -- rewrites that make a graph smaller and leave what it computes as it was.
  *
- * Phases of one kind have graphs with the same nodes that differ only in sizes, and must have them afterwards: no
- * rewrite here looks at an extent of one node alone. What may be compared is the shape of two nodes of one graph
- * where nothing else than being equal in all sizes can make them equal (see simplify.c). */
+ * Phases of one kind have graphs with the same nodes that differ only in sizes, and must still have them
+ * afterwards: nothing is decided here by an extent that may differ between phases (see thin.c). */
 #pragma once
 #include "ir/ir.h"
 
-/* Applies rules and merges nodes that compute the same, to a fixed point. Nodes that lost their uses stay, for
- * opt_prune. Returns the number of changes. */
+/* Applies rules and merges nodes that compute the same, to a fixed point. Nodes that lost their uses stay,
+ * for opt_prune. Returns the number of changes. */
 int opt_simplify(Graph *graph);
 
-/* Takes out the nodes that no output needs; the others keep their order and are numbered anew. Returns how many. */
+/* Takes out the nodes that no output needs; the others keep their order and are numbered anew. Returns how
+ * many went. */
 int opt_prune(Graph *graph);

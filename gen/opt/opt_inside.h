@@ -5,9 +5,9 @@
 /* By id: does an output depend on this node? */
 bool *opt_needed(const Graph *graph, Arena *arena);
 
-/* Axes whose extent is 1 in every phase, or may be, one bit each: along them a map may broadcast this node. Decided
- * from how the node was made and never from extents that differ between phases; `thin` has the answers of its inputs,
- * by id. */
+/* Axes whose extent is 1 in every phase, or may be, one bit each: along them a map may broadcast this node.
+ * Decided from how the node was made and never from extents that differ between phases; `thin` has the
+ * answers of its inputs, by id. */
 unsigned opt_thin_axes(const Node *node, const unsigned *thin);
 
 /* Can the shape of this map be more than that of its inputs together, in some phase? */
@@ -17,7 +17,8 @@ bool opt_may_widen(const Node *map, const unsigned *thin);
 typedef struct Twins {
     const Graph *graph;
     const unsigned *thin;
-    int *first, *next;                  /* by id: whoever was seen last with this first input, and who before; -1: none */
+    int *first, *next;                  /* by id: whoever was seen last with this first input, and who before
+                                         * that one; -1: nobody */
 } Twins;
 
 Twins opt_twins(const Graph *graph, const unsigned *thin, Arena *arena);

@@ -4,8 +4,8 @@
  *     b = transpose x 1,0   =>   c = matmul a a
  *     c = matmul a b
  *
- * Only for ops whose shape follows from their inputs, and whose attributes are no extents: what is equal in one phase
- * is then equal in all. Of a draw, the site is in the expression. */
+ * Only for ops whose shape follows from their inputs, and whose attributes are no extents: what is equal in one
+ * phase is then equal in all. Of a draw, the site is in the expression. */
 #include "opt/opt_inside.h"
 
 typedef bool SameAttributes(const Node *a, const Node *b);

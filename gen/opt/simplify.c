@@ -1,13 +1,13 @@
 /* simplify.c -- local rewrites to a fixed point.
  *
- *     a = map x       0.5 * in0
- *     b = map a y     in0 + in1 * 0 + in1       b = map x y     0.5 * in0 + in1
+ *     a = map x          mul(0.5, in0)
+ *     b = map a y x      add(in0, in1)          b = map x y        add(mul(0.5, in0), in1)
  *     t = transpose b 1,0                  =>   m = matmul b b
  *     u = transpose t 1,0
  *     m = matmul b u
  *
- * A rule changes its node in place, or names the earlier node that has the same value; it never makes nodes, so the
- * order stays topological. Rules decide on structure, never on extents that differ between phases (thin.c). */
+ * A rule changes its node in place, or names the earlier node that has the same value; it never makes nodes, so
+ * the order stays topological. */
 #include "opt/opt_inside.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static int place_of(Node *const *inputs, int count, const Node *node)
     return -1;
 }
 
-/* Inputs that the expression does not read go, and each is there once: what is not read need not live so long. */
+/* Inputs that the expression does not read go, and each is there once: what is not read need not live long. */
 static Node *narrow(Sweep *sweep, Node *node)
 {
     ExprPool *pool = sweep->graph->exprs;
@@ -73,31 +73,24 @@ static Node *narrow(Sweep *sweep, Node *node)
     return node;
 }
 
-static Node *absorb_constants(Sweep *sweep, Node *node)
+/* A map of constants alone. One constant among other inputs stays a node: its value may be a count that differs
+ * between phases, and then it must not decide what becomes of an expression. */
+static Node *fold_constants(Sweep *sweep, Node *node)
 {
     ExprPool *pool = sweep->graph->exprs;
     const Expr *values[MOST_MAP_INPUTS] = { NULL };
-    bool any = false;
     for (int k = 0; k < node->input_count; k++) {
         const Expr *reading = reading_of(node->expr, k);
-        if (!reading || node->inputs[k]->op != OP_constant)
-            continue;
+        if (node->inputs[k]->op != OP_constant || !reading)
+            return NULL;
         values[k] = expr_convert(pool, expr_number(pool, node->inputs[k]->at.constant), reading->type);
-        any = true;
     }
-    if (!any)
-        return NULL;
-    node->expr = expr_substitute(pool, node->expr, values, node->input_count, NULL, 0);
-    return node;
-}
-
-static Node *become_constant(Sweep *sweep, Node *node)
-{
-    (void)sweep;
-    if (node->expr->op != EXPR_number || node->dtype != DTYPE_REAL || node->input_count)
+    const Expr *value = expr_substitute(pool, node->expr, values, node->input_count, NULL, 0);
+    if (value->op != EXPR_number || node->dtype != DTYPE_REAL)
         return NULL;
     node->op = OP_constant;
-    node->at = (Attributes){ .constant = node->expr->number };
+    node->at = (Attributes){ .constant = value->number };
+    node->input_count = 0;
     node->expr = NULL;
     return node;
 }
@@ -169,7 +162,8 @@ static Node *drop_identity(Sweep *sweep, Node *node)
     if (node->input_count != 1 || !is_first_input(node->expr) || opt_may_widen(node, sweep->thin))
         return NULL;
     Node *x = node->inputs[0];
-    return x->dtype == node->dtype && x->layout == node->layout && shape_equal(x->shape, node->shape) ? x : NULL;
+    bool same = x->dtype == node->dtype && x->layout == node->layout && shape_equal(x->shape, node->shape);
+    return same ? x : NULL;
 }
 
 /* ---- moves ---- */
@@ -205,33 +199,43 @@ static Node *join_reshapes(Sweep *sweep, Node *node)
     return node;
 }
 
-/* With one axis or none the number of elements says all; with more, equal shapes may be a coincidence of this phase. */
+/* With one axis or none the number of elements says all; with more, equal shapes may be a coincidence. */
 static Node *drop_reshape(Sweep *sweep, Node *node)
 {
     (void)sweep;
     return node->shape.rank <= 1 && node->inputs[0]->shape.rank == node->shape.rank ? node->inputs[0] : NULL;
 }
 
+/* Axes that have one element in every phase: those reduced already, and those of what looks like a parameter. */
+static unsigned single_axes(const Node *node)
+{
+    bool is_fixed = node->op == OP_parameter || node->op == OP_conv2d_grad_weight || node->op == OP_gather_grad;
+    unsigned axes = node->op == OP_reduce ? node->at.reduce.axes : 0;
+    for (int i = 0; is_fixed && i < node->shape.rank; i++)
+        axes |= (unsigned)(node->shape.dim[i] == 1) << i;
+    return axes;
+}
+
 static Node *drop_reduce(Sweep *sweep, Node *node)
 {
     (void)sweep;
-    return node->at.reduce.axes == 0 && node->inputs[0]->layout == node->layout ? node->inputs[0] : NULL;
+    Node *x = node->inputs[0];
+    return (node->at.reduce.axes & ~single_axes(x)) == 0 && x->layout == node->layout ? x : NULL;
 }
 
 /* ---- the walk ---- */
 
 static const struct RuleRow { Op op; Rule *rule; } rules[] = {
-    { OP_map, absorb_constants }, { OP_map, absorb_scales },  { OP_map, narrow }, { OP_map, join_factors },
-    { OP_map, become_constant },  { OP_map, drop_identity },
+    { OP_map,       absorb_scales },   { OP_map,       narrow },         { OP_map,    join_factors },
+    { OP_map,       fold_constants },  { OP_map,       drop_identity },
     { OP_transpose, join_transposes }, { OP_transpose, drop_transpose },
-    { OP_reshape, join_reshapes },     { OP_reshape, drop_reshape },
-    { OP_reduce, drop_reduce },
+    { OP_reshape,   join_reshapes },   { OP_reshape,   drop_reshape },   { OP_reduce, drop_reduce },
 };
 
 enum { RULES = sizeof rules / sizeof *rules };
 
 /* What is written into a running statistic stays a node of its own, and no output may become one that is never
- * computed, because computing an output is what delivers it. */
+ * computed: computing an output is what delivers it. */
 static bool may_stand_for(const Sweep *sweep, const Node *node, const Node *other)
 {
     if (sweep->is_buffer[node->id] || sweep->is_buffer[other->id])
@@ -272,8 +276,9 @@ static void visit(Sweep *sweep, Twins *twins, Node *node)
 static Sweep sweep_over(Graph *graph, Arena *pass)
 {
     int count = graph->nodes.count + 1;
-    Sweep sweep = { .graph = graph, .thin = arena_array(pass, unsigned, count), .now = arena_array(pass, Node *, count),
-                    .is_output = arena_array(pass, bool, count), .is_buffer = arena_array(pass, bool, count) };
+    Sweep sweep = { .graph = graph, .thin = arena_array(pass, unsigned, count),
+                    .now = arena_array(pass, Node *, count), .is_output = arena_array(pass, bool, count),
+                    .is_buffer = arena_array(pass, bool, count) };
     for (int i = 0; i < graph->outputs.count; i++) {
         const Output *output = &graph->outputs.items[i];
         sweep.is_output[output->node->id] = true;

@@ -1,8 +1,9 @@
 /* thin.c -- which axes have extent 1 by construction.
  *
- * A batch may have one row and an image may shrink to one pixel, so two shapes may be equal in one phase and differ in
- * another. But what varies is never broadcast: where an input has an axis that is not thin, a map has the same extent
- * there, in all phases. That makes "this map has the shape of its input" a fact that can be known from one phase. */
+ * A batch may have one row and an image may shrink to one pixel, so two shapes may be equal in one phase and
+ * differ in another. But what varies is never broadcast: where an input has an axis that is not thin, a map has
+ * the same extent there, in all phases. That makes "this map has the shape of its input" a fact that can be
+ * known from one phase. */
 #include "opt/opt_inside.h"
 
 typedef unsigned ThinRule(const Node *node, const unsigned *thin);

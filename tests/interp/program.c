@@ -12,7 +12,7 @@ static double named_time(const ProgramRun *run, const char *name)
 {
     const struct { const char *name; int64_t value; } times[] = {
         { "step", run->now.step },       { "epoch", run->now.epoch },   { "batch_in_epoch", run->now.batch_in_epoch },
-        { "samples", run->now.samples }, { "tokens", run->now.tokens },
+        { "samples", run->now.samples }, { "tokens", run->now.tokens }, { "update_count", run->update_count },
     };
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (text_equal(times[i].name, name))
@@ -24,8 +24,8 @@ static double named_size(const ProgramRun *run, const char *name)
 {
     const Geometry *g = &run->kind->geometry;
     const struct { const char *name; int64_t value; } sizes[] = {
-        { "image_height", g->height }, { "image_width", g->width }, { "batch_rows", g->rows }, { "sequence_length", g->length },
-        { "image_channels", run_methods(run)->facts.channels },
+        { "image_height", g->height }, { "image_width", g->width }, { "image_channels", run_methods(run)->facts.channels },
+        { "batch_rows", g->rows },     { "sequence_length", g->length },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (text_equal(sizes[i].name, name))
@@ -37,8 +37,6 @@ static double named_rate(const ProgramRun *run, const char *name)
 {
     if (text_equal(name, "rate"))
         return run->rate;
-    if (text_equal(name, "update_count"))
-        return (double)run->update_count;
     bug("no rate is called %s", name);
 }
 
@@ -144,7 +142,8 @@ static void make_batch(ProgramRun *run)
 {
     const Program *program = run->program;
     const RunFacts *facts = &program->methods->facts;
-    int64_t rows = program->evaluation_rows, size = facts->is_text ? facts->length : facts->channels * facts->height * facts->width;
+    int64_t pixels = facts->channels * facts->height * facts->width, size = facts->is_text ? facts->length : pixels;
+    int64_t rows = program->evaluation_rows;
     for (int i = 0; i < program->kinds.count; i++)
         if (program->kinds.items[i].stored_rows > rows)
             rows = program->kinds.items[i].stored_rows;

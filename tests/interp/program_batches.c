@@ -1,4 +1,4 @@
-/* program_batches.c -- from stored rows to a micro-batch: draws, order, augmentation, resizing, hooks, selection, mixing. */
+/* program_batches.c -- from stored rows to a micro-batch: draws, augmentation, resizing, hooks, selection, mixing. */
 #include "tests/interp/program_inside.h"
 
 /* ---- draws ---- */
@@ -9,7 +9,8 @@ static void draw_subset(ProgramRun *run, const SubsetDraw *subset, int64_t row)
     Table *table = (Table *)subset->table;
     double *values = arena_array(run->arena, double, subset->count);
     int numbers[subset->count + 1];
-    chance_subset(text_format(run->arena, "%s.%s", subset->method, subset->name), run->key, row, subset->count, subset->below, numbers);
+    const char *site = text_format(run->arena, "%s.%s", subset->method, subset->name);
+    chance_subset(site, run->key, row, subset->count, subset->below, numbers);
     for (int64_t i = 0; i < subset->count; i++)
         values[i] = numbers[i];
     table->values = values;
@@ -44,8 +45,8 @@ static double no_random(void *context, const Expr *expr, double a, double b)
 
 static double hooked(ProgramRun *run, const Expr *hook, const double *inputs, const int64_t *indices)
 {
-    return expr_evaluate(hook, &(ExprPoint){ .inputs = inputs, .indices = indices, .scalar = run_scalar, .random = no_random,
-                                             .context = run });
+    return expr_evaluate(hook, &(ExprPoint){ .inputs = inputs, .indices = indices, .scalar = run_scalar,
+                                             .random = no_random, .context = run });
 }
 
 /* ---- images ---- */
@@ -83,7 +84,8 @@ static int64_t augmented_place(ProgramRun *run, const Expr *hook, int64_t at, in
 }
 
 /* A byte of the stored image at a place of the augmented one; zeros lie around it. */
-static int augmented_byte(const RunFacts *facts, const unsigned char *stored, const Turn *turn, int64_t channel, int64_t y, int64_t x)
+static int augmented_byte(const RunFacts *facts, const unsigned char *stored, const Turn *turn, int64_t channel,
+                          int64_t y, int64_t x)
 {
     int64_t row = y + turn->down, column = (turn->flip ? facts->width - 1 - x : x) + turn->right;
     if (row < 0 || row >= facts->height || column < 0 || column >= facts->width)
@@ -103,7 +105,8 @@ static void load_image(ProgramRun *run, const unsigned char *stored, int64_t row
         int64_t at[] = { i / (g->height * g->width), i / g->width % g->height, i % g->width };      /* channel, y, x */
         int64_t y = augmented_place(run, methods->source_row, at[1], g->height, facts->height, turn.top);
         int64_t x = augmented_place(run, methods->source_column, at[2], g->width, facts->width, turn.left);
-        double value = (augmented_byte(facts, stored, &turn, at[0], y, x) / 255.0 - data->mean[at[0]]) / data->std[at[0]];
+        double byte = augmented_byte(facts, stored, &turn, at[0], y, x);
+        double value = (byte / 255 - data->mean[at[0]]) / data->std[at[0]];
         image[i] = methods->pixel ? hooked(run, methods->pixel, &value, at) : value;
     }
 }
@@ -159,7 +162,8 @@ static void keep_rows(ProgramRun *run, const int *rows)
 {
     const Geometry *g = &run->kind->geometry;
     int64_t size = run_methods(run)->facts.channels * g->height * g->width;
-    double *inputs = arena_array(run->arena, double, g->rows * size), *targets = arena_array(run->arena, double, g->rows);
+    double *inputs = arena_array(run->arena, double, g->rows * size);
+    double *targets = arena_array(run->arena, double, g->rows);
     for (int64_t row = 0; row < g->rows; row++) {
         memcpy(inputs + row * size, run->batch.inputs + rows[row] * size, sizeof(double) * (size_t)size);
         targets[row] = run->batch.targets[rows[row]];
@@ -200,7 +204,8 @@ void run_mix(ProgramRun *run, const double *images, const double *targets, int64
         for (int64_t i = 0; i < size; i++) {
             int64_t at[] = { i / (g->height * g->width), i / g->width % g->height, i % g->width };
             double both[] = { images[row * size + i], images[partner[row] * size + i] };
-            run->batch.mixed[row * size + i] = methods->mixed_pixel ? hooked(run, methods->mixed_pixel, both, at) : both[0];
+            double *mixed = &run->batch.mixed[row * size + i];
+            *mixed = methods->mixed_pixel ? hooked(run, methods->mixed_pixel, both, at) : both[0];
         }
     }
 }

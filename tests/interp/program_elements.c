@@ -45,9 +45,11 @@ static void start_from_weights(ProgramRun *run, const State *state)
 
 static void start_states(ProgramRun *run, const ElementProgram *program)
 {
-    for (int i = 0; i < program->assignments.count; i++)
-        if (program->assignments.items[i].slot >= SLOT_STATES)
-            start_from_weights(run, run_methods(run)->states.items[program->assignments.items[i].slot - SLOT_STATES]);
+    for (int i = 0; i < program->assignments.count; i++) {
+        int slot = program->assignments.items[i].slot;
+        if (slot >= SLOT_STATES)
+            start_from_weights(run, run_methods(run)->states.items[slot - SLOT_STATES]);
+    }
 }
 
 /* ---- folds ---- */
@@ -63,7 +65,8 @@ static double folded(ProgramRun *run, const Fold *fold, const Parameter *paramet
 {
     for (int64_t i = range.first; i < range.end; i++) {
         double inputs[] = { run->weights[parameter->id][i], gradient_of(run, parameter, i) };
-        double element = expr_evaluate(fold->element, &(ExprPoint){ .inputs = inputs, .scalar = run_scalar, .context = run });
+        ExprPoint point = { .inputs = inputs, .scalar = run_scalar, .context = run };
+        double element = expr_evaluate(fold->element, &point);
         value = !fold->is_max ? value + element : element > value ? element : value;
     }
     return value;
@@ -90,12 +93,14 @@ static void fold_model(ProgramRun *run, const Fold *fold)
     run_set(run, fold->scalar, value);
 }
 
-static void fold_scope(ProgramRun *run, const ElementProgram *program, Scope scope, const Parameter *parameter, Range range)
+static void fold_scope(ProgramRun *run, const ElementProgram *program, Scope scope, const Parameter *parameter,
+                       Range range)
 {
-    for (int i = 0; i < program->folds.count; i++)
-        if (program->folds.items[i]->scope == scope)
-            run_set(run, program->folds.items[i]->scalar,
-                    folded(run, program->folds.items[i], parameter, range, nothing_folded(program->folds.items[i])));
+    for (int i = 0; i < program->folds.count; i++) {
+        const Fold *fold = program->folds.items[i];
+        if (fold->scope == scope)
+            run_set(run, fold->scalar, folded(run, fold, parameter, range, nothing_folded(fold)));
+    }
 }
 
 /* ---- one element ---- */

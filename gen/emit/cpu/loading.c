@@ -243,6 +243,7 @@ void emit_selection(Emit *emit, Writer *plan, Writer *body)
     writer_line(body, "const long size = kind->height * kind->width * %lld;", channels);
     writer_line(body, "batch.images = batch_images;");
     writer_line(body, "batch.targets = batch_targets;");
+    writer_line(body, "batch.first_row = 0;");
     writer_line(body, score->phases.count > 1 ? "score(&score_phases[kind->score_phase]);" : "score();");
     writer_line(body, "order_by_value(arena + %s, kind->candidates, loss_order);", emit->score_losses);
     writer_line(body, "random_choice(0x%016llxull, now.key, weight, kind->candidates, kind->rows, chosen_rows);",

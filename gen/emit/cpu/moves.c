@@ -233,11 +233,24 @@ static void emit_reshape(Emit *emit, const Node *node)
     emit_box(emit, node, x, &move, 0, node->shape.rank);
 }
 
+static int64_t constant_of(const Node *node, int detail)
+{
+    return (void)detail, (int64_t)node->at.constant;
+}
+
+/* Counts, which may differ between phases, are whole. */
+static const char *fill_value(Emit *emit, const Node *node)
+{
+    if (node->op == OP_pad)
+        return emit_number(emit, node->at.pad.value);
+    bool whole = node->at.constant == (double)(int64_t)node->at.constant;
+    return whole ? emit_size(emit, node, constant_of, 0, "count") : emit_number(emit, node->at.constant);
+}
+
 void emit_fill(Emit *emit, const Node *node)
 {
     emit_part(emit, "fill");
-    emit_line(emit, "fill(%s, %s, %s);", emit_tensor(emit, node), emit_elements(emit, node, 0, node->shape.rank),
-              emit_number(emit, node->op == OP_pad ? node->at.pad.value : node->at.constant));
+    emit_line(emit, "fill(%s, %s, %s);", emit_tensor(emit, node), emit_elements(emit, node, 0, node->shape.rank), fill_value(emit, node));
 }
 
 void emit_move(Emit *emit, const Node *node)

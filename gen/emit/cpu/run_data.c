@@ -14,7 +14,7 @@ static const Reader readers[] = {
     { "mnist", "idx_read", "idx_read(settings.data, \"train\", %s)", "idx_read(settings.data, \"t10k\", %s)" },
     { "fashion_mnist", "idx_read", "idx_read(settings.data, \"train\", %s)", "idx_read(settings.data, \"t10k\", %s)" },
     { "idx", "idx_read", "idx_read(settings.data, \"train\", %s)", "idx_read(settings.data, \"t10k\", %s)" },
-    { "tokens", "tokens_read", "tokens_read(settings.data, \"train\", %s)", "tokens_read(settings.data, \"val\", %s)" },
+    { "tokens", "tokens_read", "tokens_read(settings.data, \"train.bin\", %s)", "tokens_read(settings.data, \"val.bin\", %s)" },
     { "text", "text_read", "text_read(settings.data, 0, 9, %s)", "text_read(settings.data, 9, 10, %s)" },
 };
 

@@ -1,0 +1,18 @@
+/** linear_decay_with_warmup -- rises to alpha_i, then a straight line to alpha_f at t_max. */
+#include "decay.h"
+
+SUMMARY("a straight line from alpha_i to alpha_f, after a warmup")
+REQUIRED_PARAM(timespan, t_warmup, amount_of(t_warmup) >= 0, "how long the rate rises from 0")
+PARAM(float, alpha_i, 1, alpha_i >= 0, "factor at the end of the warmup")
+PARAM(float, alpha_f, 0, alpha_f >= 0, "factor at the end")
+PARAM(timespan, t_max, "1dur", amount_of(t_max) > 0, "where the end is")
+PARAM(bool, scale_warmup, false, true, "scale t_warmup with scale_schedule_ratio")
+REQUIRE(warmup_batches(t_warmup, scale_warmup) <= schedule_batches("1dur"), "the warmup is longer than the run")
+
+float SCHEDULE(rate)(const moment *now)
+{
+    int warm = warmup_batches(t_warmup, scale_warmup);
+    if (now->step < warm)
+        return alpha_i * now->step / warm;
+    return linear_shape(part_of(now->step, warm, schedule_batches(t_max)), alpha_i, alpha_f);
+}

@@ -1,0 +1,18 @@
+/** polynomial_with_warmup -- rises to 1, then (1 - x)^power to alpha_f at t_max. */
+#include "decay.h"
+
+SUMMARY("a power of the way that is left, after a warmup")
+REQUIRED_PARAM(timespan, t_warmup, amount_of(t_warmup) >= 0, "how long the rate rises from 0")
+PARAM(float, power, 2, power >= 0, "exponent")
+PARAM(timespan, t_max, "1dur", amount_of(t_max) > 0, "where the end is")
+PARAM(float, alpha_f, 0, alpha_f >= 0, "factor at the end")
+PARAM(bool, scale_warmup, false, true, "scale t_warmup with scale_schedule_ratio")
+REQUIRE(warmup_batches(t_warmup, scale_warmup) <= schedule_batches("1dur"), "the warmup is longer than the run")
+
+float SCHEDULE(rate)(const moment *now)
+{
+    int warm = warmup_batches(t_warmup, scale_warmup);
+    if (now->step < warm)
+        return (float)now->step / warm;
+    return polynomial_shape(part_of(now->step, warm, schedule_batches(t_max)), power, alpha_f);
+}

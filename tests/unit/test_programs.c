@@ -1,0 +1,175 @@
+/* test_programs.c -- emitted programs against runs computed step by step: optimizers, schedules, batches, each method
+ * alone, and the recipe that decides. test_pairs.c has every two methods together. */
+#include <check.h>
+
+#include "base/text.h"
+#include "program_bench.h"
+
+static void check_all(const ProgramCase *cases, int count)
+{
+    Arena *arena = arena_create();
+    ProgramOutcome *outcomes = arena_array(arena, ProgramOutcome, count);
+    Buffer wrong = { .arena = arena };
+    programs_run(arena, cases, count, outcomes);
+    for (int i = 0; i < count; i++)
+        if (outcomes[i].verdict != PROGRAM_AGREES)
+            buffer_add(&wrong, "\n%s: %s", cases[i].name, outcomes[i].why);
+    ck_assert_msg(wrong.count == 0, "%s", buffer_text(&wrong));
+    arena_destroy(arena);
+}
+
+#define CHECK_ALL(cases) check_all((cases), sizeof (cases) / sizeof *(cases))
+
+/* ---- optimizers and schedules ---- */
+
+static const ProgramCase optimizers[] = {
+    { "sgd", "mlp", .optimizer = "{sgd: {lr: 0.1, momentum: 0.9, dampening: 0.1, weight_decay: 0.01}}" },
+    { "sgd_nesterov", "mlp", .optimizer = "{sgd: {lr: 0.1, momentum: 0.9, weight_decay: 0.01, nesterov: true}}" },
+    { "sgd_plain", "mlp", .optimizer = "{sgd: {lr: 0.1}}" },
+    { "decoupled_sgdw", "resnet", .optimizer = "{decoupled_sgdw: {lr: 0.1, momentum: 0.9, weight_decay: 0.01}}" },
+    { "adam", "mlp", .optimizer = "{adam: {lr: 0.01, weight_decay: 0.01}}" },
+    { "adam_amsgrad", "mlp", .optimizer = "{adam: {lr: 0.01, amsgrad: true}}" },
+    { "adamw", "mlp", .optimizer = "{adamw: {lr: 0.01, weight_decay: 0.01}}" },
+    { "decoupled_adamw", "gpt2", .optimizer = "{decoupled_adamw: {lr: 0.01, betas: [0.9, 0.95], weight_decay: 0.01}}" },
+    { "radam", "mlp", .run = "max_duration: 8ba\nbatch_size: 8", .optimizer = "{radam: {lr: 0.01}}" },
+    { "rmsprop", "mlp", .optimizer = "{rmsprop: {lr: 0.01, momentum: 0.9}}" },
+    { "rmsprop_centered", "mlp", .optimizer = "{rmsprop: {lr: 0.01, centered: true, weight_decay: 0.01}}" },
+};
+
+START_TEST(each_optimizer)
+{
+    CHECK_ALL(optimizers);
+}
+END_TEST
+
+#define SIX "max_duration: 2ep\nbatch_size: 8"
+
+static const ProgramCase schedules[] = {
+    { "step", "mlp", .run = SIX, .schedule = "{step: {step_size: 2ba, gamma: 0.5}}" },
+    { "multistep", "mlp", .run = SIX, .schedule = "{multistep: {milestones: [2ba, 1ep], gamma: 0.5}}" },
+    { "constant", "mlp", .run = SIX, .schedule = "{constant: {alpha: 0.5, t_max: 0.5dur}}" },
+    { "linear_decay", "mlp", .run = SIX, .schedule = "{linear_decay: {alpha_f: 0.1}}" },
+    { "exponential", "mlp", .run = SIX, .schedule = "{exponential: {gamma: 0.9}}" },
+    { "cosine_decay", "mlp", .run = SIX, .schedule = "{cosine_decay: {alpha_f: 0.1}}" },
+    { "cosine_warmrestart", "mlp", .run = SIX, .schedule = "{cosine_warmrestart: {t_0: 2ba, t_mult: 1.5}}" },
+    { "polynomial", "mlp", .run = SIX, .schedule = "{polynomial: {power: 0.9, alpha_f: 0.01}}" },
+    { "multistep_with_warmup", "mlp", .run = SIX, .schedule = "{multistep_with_warmup: {t_warmup: 2ba, milestones: [4ba]}}" },
+    { "constant_with_warmup", "mlp", .run = SIX, .schedule = "{constant_with_warmup: {t_warmup: 2ba}}" },
+    { "linear_decay_with_warmup", "mlp", .run = SIX, .schedule = "{linear_decay_with_warmup: {t_warmup: 0.3dur}}" },
+    { "cosine_decay_with_warmup", "mlp", .run = SIX, .schedule = "{cosine_decay_with_warmup: {t_warmup: 2ba}}" },
+    { "polynomial_with_warmup", "mlp", .run = SIX, .schedule = "{polynomial_with_warmup: {t_warmup: 2ba}}" },
+    { "two_schedules", "mlp", .run = SIX, .schedule = "[{exponential: {gamma: 0.9}}, {constant_with_warmup: {t_warmup: 2ba}}]" },
+};
+
+START_TEST(each_schedule)
+{
+    CHECK_ALL(schedules);
+}
+END_TEST
+
+/* ---- batches ---- */
+
+#define SHORT "max_duration: 2ep\nbatch_size: 8"
+
+static const ProgramCase batches[] = {
+    { "plain_images", .model = "resnet" },
+    { "plain_text", .model = "gpt2" },
+    { "unshuffled", "mlp", .data = "shuffle: false", .run = SHORT },
+    { "short_last_images", "resnet", .data = "drop_last: false", .run = SHORT },
+    { "short_last_text", "gpt2", .data = "drop_last: false", .run = SHORT },
+    { "micro_batches", "resnet", .run = "max_duration: 3ba\nbatch_size: 8\ngrad_accum: 2" },
+    { "uneven_micro_batches", "resnet", .data = "drop_last: false", .run = SHORT "\ngrad_accum: 3" },
+    { "uneven_micro_batches_text", "gpt2", .data = "drop_last: false", .run = SHORT "\ngrad_accum: 3" },
+    { "flip", "mlp", .data = "augment: [flip]", .run = SHORT },
+    { "pad_crop", "mlp", .data = "augment: [pad_crop: 2]", .run = SHORT },
+    { "flip_pad_crop", "resnet", .data = "augment: [pad_crop: 2, flip]", .run = SHORT },
+    { "normalized", "resnet", .data = "normalize: {mean: [0.4, 0.5, 0.6], std: [0.2, 0.3, 0.4]}" },
+    { "small_evaluation", "resnet", .run = "max_duration: 2ba\nbatch_size: 8\neval_batch_size: 3" },
+    { "dropout", "gpt2_dropout", .run = "max_duration: 3ba\nbatch_size: 8\ngrad_accum: 2" },
+};
+
+START_TEST(each_kind_of_batch)
+{
+    CHECK_ALL(batches);
+}
+END_TEST
+
+/* ---- the methods, one at a time ---- */
+
+static const ProgramCase methods[] = {
+    { "label_smoothing", "resnet", .methods = "{label_smoothing: {smoothing: 0.1}}" },
+    { "label_smoothing_text", "gpt2", .methods = "{label_smoothing: {smoothing: 0.1}}" },
+    { "mixup", "resnet", .methods = "{mixup: {alpha: 0.4}}" },
+    { "cutmix", "resnet", .methods = "{cutmix: {alpha: 1.0}}" },
+    { "cutout", "resnet", .methods = "{cutout: {length: 0.5}}" },
+    { "blurpool", "resnet", .methods = "{blurpool: {min_channels: 4}}" },
+    { "squeeze_excite", "resnet", .methods = "{squeeze_excite: {min_channels: 4, latent_channels: 4}}" },
+    { "alibi", "gpt2", .methods = "{alibi: {max_sequence_length: 8}}" },
+    { "progressive_resizing", "wide", .run = "max_duration: 8ba\nbatch_size: 8",
+      .methods = "{progressive_resizing: {initial_scale: 0.5, delay_fraction: 0.2, finetune_fraction: 0.3}}" },
+    { "progressive_cropping", "wide", .run = "max_duration: 8ba\nbatch_size: 8", .data = "augment: [flip]",
+      .methods = "{progressive_resizing: {mode: crop, initial_scale: 0.5, delay_fraction: 0.2, finetune_fraction: 0.3}}" },
+    { "seq_length_warmup", "gpt2", .run = "max_duration: 6ba\nbatch_size: 8",
+      .methods = "{seq_length_warmup: {duration: 0.5, min_seq_length: 2, max_seq_length: 8, step_size: 2}}" },
+    { "seq_length_warmup_reshape", "gpt2", .run = "max_duration: 6ba\nbatch_size: 8",
+      .methods = "{seq_length_warmup: {duration: 0.5, min_seq_length: 2, max_seq_length: 8, step_size: 2, truncate: false}}" },
+    { "layer_freezing", "resnet", .run = "max_duration: 3ep\nbatch_size: 8",
+      .methods = "{layer_freezing: {freeze_start: 0.3, freeze_level: 1.0}}" },
+    { "clipping_norm", "resnet", .methods = "{gradient_clipping: {clipping_type: norm, clipping_threshold: 0.1}}" },
+    { "clipping_value", "resnet", .methods = "{gradient_clipping: {clipping_type: value, clipping_threshold: 0.01}}" },
+    { "clipping_adaptive", "resnet", .methods = "{gradient_clipping: {clipping_type: adaptive, clipping_threshold: 0.01}}" },
+    { "clipping_adaptive_text", "gpt2", .methods = "{gradient_clipping: {clipping_type: adaptive, clipping_threshold: 0.01}}" },
+    { "ema", "resnet", .methods = "{ema: {half_life: 2ba, update_interval: 1ba}}" },
+    { "swa", "resnet", .run = "max_duration: 3ep\nbatch_size: 8", .methods = "{swa: {swa_start: 1ep, update_interval: 1ba}}" },
+    { "sam", "resnet", .methods = "{sam: {rho: 0.05}}" },
+    { "sam_interval", "resnet", .methods = "{sam: {rho: 0.05, interval: 3}}" },
+    { "ghost_batchnorm", "resnet", .data = "drop_last: false", .run = SHORT, .methods = "{ghost_batchnorm: {ghost_batch_size: 3}}" },
+    { "stochastic_depth", "resnet", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 2",
+      .methods = "{stochastic_depth: {drop_rate: 0.5}}" },
+    { "stochastic_depth_sample", "resnet", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 2",
+      .methods = "{stochastic_depth: {stochastic_method: sample, drop_rate: 0.5}}" },
+    { "selective_backprop", "resnet", .run = "max_duration: 6ba\nbatch_size: 8",
+      .methods = "{selective_backprop: {start: 0.2, end: 0.9, keep: 0.5, interrupt: 2}}" },
+    { "selective_backprop_short", "resnet", .data = "drop_last: false", .run = SHORT "\ngrad_accum: 2",
+      .methods = "{selective_backprop: {start: 0.0, end: 1.0, keep: 0.5, interrupt: 0}}" },
+    { "channels_last", "resnet", .methods = "{channels_last: {}}" },
+};
+
+START_TEST(each_method)
+{
+    CHECK_ALL(methods);
+}
+END_TEST
+
+/* ---- the one that decides ---- */
+
+static const ProgramCase deciding[] = {
+    { "deciding", "wide", .data = "drop_last: false, augment: [pad_crop: 2, flip]",
+      .run = "max_duration: 2ep\nbatch_size: 8\ngrad_accum: 2",
+      .schedule = "{cosine_decay_with_warmup: {t_warmup: 2ba}}",
+      .methods = "{cutmix: {alpha: 1.0}, label_smoothing: {smoothing: 0.1}, sam: {rho: 0.05, interval: 3},"
+                 " progressive_resizing: {initial_scale: 0.5, delay_fraction: 0.2, finetune_fraction: 0.3},"
+                 " ema: {half_life: 2ba, update_interval: 1ba},"
+                 " gradient_clipping: {clipping_type: adaptive, clipping_threshold: 0.01}}" },
+};
+
+START_TEST(the_deciding_recipe)
+{
+    CHECK_ALL(deciding);
+}
+END_TEST
+
+Suite *programs_suite(void);
+Suite *programs_suite(void)
+{
+    Suite *suite = suite_create("programs");
+    TCase *each = tcase_create("each");
+    tcase_set_timeout(each, 300);
+    tcase_add_test(each, the_deciding_recipe);
+    tcase_add_test(each, each_optimizer);
+    tcase_add_test(each, each_schedule);
+    tcase_add_test(each, each_kind_of_batch);
+    tcase_add_test(each, each_method);
+    suite_add_tcase(suite, each);
+    return suite;
+}
