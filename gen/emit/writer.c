@@ -12,6 +12,38 @@ Writer *writer_create(Arena *arena)
     return writer;
 }
 
+enum { LONGEST_LINE = 120 };
+
+/* Where a line that is too long may break: the last blank outside of texts that follows a comma or an operator; 0: nowhere. */
+static int breaking_point(const char *line, int room)
+{
+    bool quoted = false;
+    int best = 0;
+    for (int i = 1; line[i] && i < room; i++) {
+        quoted ^= line[i] == '"' && line[i - 1] != '\\';
+        bool after = strchr(",;&|?:+-*/=<>", line[i - 1]) && line[i - 1] != '(';
+        if (!quoted && line[i] == ' ' && after && line[i + 1] && !strchr("/", line[i + 1]))
+            best = i;
+    }
+    return best;
+}
+
+/* The line, and what does not fit on lines below it, further in. */
+static void put_line(Writer *writer, const char *line)
+{
+    int indent = INDENT * writer->depth;
+    for (int more = 0;; more = INDENT) {
+        int room = LONGEST_LINE - indent - more, cut = (int)strlen(line) > room ? breaking_point(line, room) : 0;
+        if (!cut) {
+            buffer_add(&writer->out, "%*s%s\n", indent + more, "", line);
+            return;
+        }
+        buffer_add(&writer->out, "%*s%.*s\n", indent + more, "", cut, line);
+        line += cut + 1;
+        writer->lines++;
+    }
+}
+
 void writer_vline(Writer *writer, const char *format, va_list arguments)
 {
     const char *line = text_vformat(writer->out.arena, format, arguments);
@@ -19,7 +51,7 @@ void writer_vline(Writer *writer, const char *format, va_list arguments)
     if (line[0] == '}' && writer->depth > 0)
         writer->depth--;
     if (length)
-        buffer_add(&writer->out, "%*s%s\n", INDENT * writer->depth, "", line);
+        put_line(writer, line);
     else
         buffer_add(&writer->out, "\n");
     if (length && line[length - 1] == '{')

@@ -6,7 +6,7 @@
 /* What an earlier binding made is made anew; scalars stay, so that expressions of both agree. */
 static void forget(Methods *methods)
 {
-    methods->live.count = methods->dead.count = 0;
+    methods->live.count = methods->dead.count = methods->bound.count = 0;
     methods->draws.count = methods->subsets.count = 0;
     methods->states.count = methods->folds.count = 0;
     methods->gradients.count = methods->step.count = methods->batch_end.count = methods->epoch_end.count = 0;

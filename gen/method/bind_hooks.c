@@ -130,21 +130,28 @@ bool bind_hooks(Methods *methods)
 
 /* ---- bound where they are used ---- */
 
+static const Expr *bound_hook(Methods *methods, const char *point, int64_t count, Value *arguments, int argument_count, int64_t heads)
+{
+    for (int i = 0; i < methods->bound.count; i++)
+        if (text_equal(methods->bound.items[i].point, point) && methods->bound.items[i].count == count)
+            return methods->bound.items[i].expr;
+    BoundHook bound = { point, count, NULL };
+    chain(methods, point, arguments, argument_count, heads, false, &bound.expr);
+    array_push(methods->arena, &methods->bound, bound);
+    return bound.expr;
+}
+
 const Expr *methods_loss_target(Methods *methods, int64_t class_count)
 {
-    const Expr *result = NULL;
     Value arguments[] = { input(methods, 0), value_scalar(expr_integer(methods->exprs, class_count)) };
-    chain(methods, "loss_target", arguments, 2, 0, false, &result);
-    return result;
+    return bound_hook(methods, "loss_target", class_count, arguments, 2, 0);
 }
 
 const Expr *methods_attention_score(Methods *methods, int64_t head_count)
 {
-    const Expr *result = NULL;
     Value arguments[] = { input(methods, 0), index_of(methods, 0), value_scalar(expr_integer(methods->exprs, head_count)),
                           index_of(methods, 1), index_of(methods, 2) };
-    chain(methods, "attention_score", arguments, 5, head_count, false, &result);
-    return result;
+    return bound_hook(methods, "attention_score", head_count, arguments, 5, head_count);
 }
 
 bool methods_rank_weight(Methods *methods, int64_t rank, int64_t rows, double *weight)

@@ -126,6 +126,13 @@ typedef struct Hook {                   /* a live hook, for --explain and commen
     const char *point, *method;
 } Hook;
 
+/* A hook bound for a number of heads or classes: every phase gets the same expression. */
+typedef struct BoundHook {
+    const char *point;
+    int64_t count;
+    const Expr *expr;
+} BoundHook;
+
 typedef struct Methods {
     Arena *arena;
     ExprPool *exprs;
@@ -138,6 +145,7 @@ typedef struct Methods {
 
     Array(Scalar *) scalars;            /* all that were made; binding again finds the same */
     Array(Hook) live, dead;
+    Array(BoundHook) bound;
     const Expr *pixel;                  /* in0 value; index 0 channel, 1 y, 2 x */
     const Expr *mixed_pixel;            /* in0 own, in1 partner; same indices */
     const Expr *partner_weight;         /* a scalar expression; NULL with mixed_pixel NULL: no partner */

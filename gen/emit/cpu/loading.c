@@ -105,7 +105,8 @@ static void print_image(Loading *loading, Writer *out)
     static const char *const inputs[] = { "value" }, *const indices[] = { "c", "y", "x" };
     writer_blank(out);
     writer_comment(out, "A stored image -> one row of the batch.");
-    writer_line(out, "static void load_image(const struct kind *kind, const unsigned char *stored, real *image, long row)");
+    writer_line(out, "static void load_image(const struct kind *kind, const unsigned char *stored, real *image%s)",
+                loading->augments ? ", long row" : "");
     writer_line(out, "{");
     print_augmentation_draws(loading, out);
     writer_line(out, "for (long y = 0; y < kind->height; y++) {");
@@ -161,7 +162,8 @@ static void print_load_images(Loading *loading, Writer *out)
     if (plain)
         writer_line(out, "load_plain_image(train_set.pixels + from * %lld, batch_images + row * %lld);", pixels, pixels);
     else
-        writer_line(out, "load_image(kind, train_set.pixels + from * %lld, batch_images + row * kind->height * kind->width * %lld, row);", pixels, channels);
+        writer_line(out, "load_image(kind, train_set.pixels + from * %lld, batch_images + row * kind->height * kind->width * %lld%s);", pixels, channels,
+                    loading->augments ? ", row" : "");
     writer_line(out, "batch_targets[row] = train_set.labels[from];");
     writer_line(out, "}");
     writer_line(out, "}");

@@ -35,13 +35,6 @@ typedef struct SettingRow {
 } SettingRow;
 typedef Array(SettingRow) SettingRows;
 
-static const char *path_text(Emit *emit, const char *path)
-{
-    const Recipe *recipe = emit->program->recipe;
-    bool joined = path[0] != '/' && !text_equal(recipe->folder, ".");
-    return emit_quoted(emit->arena, joined ? text_format(emit->arena, "%s/%s", recipe->folder, path) : path);
-}
-
 static int64_t interval_in_batches(const Program *program, Duration interval)
 {
     const RunFacts *facts = &program->methods->facts;
@@ -62,31 +55,60 @@ static const char *whole_text(Emit *emit, int64_t value)
     return text_format(emit->arena, "%lld", (long long)value);
 }
 
-static SettingRows setting_rows(Emit *emit)
+/* Paths of the recipe are texts of their own: a path that is still the recipe's is looked for under `root`. */
+static void add_path(Emit *emit, SettingRows *rows, Writer *plan, const char *key, const char *path, const char *help)
+{
+    if (!path)
+        return;
+    writer_line(plan, "static const char recipe_%s[] = %s;", key, emit_quoted(emit->arena, path));
+    array_push(emit->arena, rows, ((SettingRow){ key, "TEXT", "const char *", text_format(emit->arena, "recipe_%s", key), help }));
+}
+
+static SettingRows setting_rows(Emit *emit, Writer *plan)
 {
     const Program *program = emit->program;
     const Recipe *recipe = program->recipe;
+    Arena *arena = emit->arena;
     SettingRows rows = { 0 };
-    if (recipe->data.path)
-        array_push(emit->arena, &rows, (SettingRow){ "data", "TEXT", "const char *", path_text(emit, recipe->data.path), "where the data set lies" });
-    if (recipe->weights)
-        array_push(emit->arena, &rows, (SettingRow){ "weights", "TEXT", "const char *", path_text(emit, recipe->weights), "safetensors file to start from" });
-    if (recipe->draws)
-        array_push(emit->arena, &rows, (SettingRow){ "draws", "TEXT", "const char *", path_text(emit, recipe->draws), "recorded random draws" });
-    array_push(emit->arena, &rows, (SettingRow){ "out", "TEXT", "const char *", emit_quoted(emit->arena, text_format(emit->arena, "%s.run", recipe->name)), "folder for metrics.jsonl and model.safetensors" });
-    array_push(emit->arena, &rows, (SettingRow){ "seed", "WHOLE", "int64_t ", whole_text(emit, recipe->seed), "of all random numbers" });
-    array_push(emit->arena, &rows, (SettingRow){ "stop_after", "BATCHES", "int64_t ", "STEPS", "end early, after so many batches" });
-    array_push(emit->arena, &rows, (SettingRow){ "eval_interval", "BATCHES", "int64_t ", whole_text(emit, interval_in_batches(program, recipe->eval_interval)), "between evaluations; 0: only at the end" });
-    array_push(emit->arena, &rows, (SettingRow){ "log_interval", "WHOLE", "int64_t ", whole_text(emit, recipe->log_interval), "batches between lines of metrics.jsonl" });
-    array_push(emit->arena, &rows, (SettingRow){ "save", "TRUTH", "bool ", "true", "write model.safetensors at the end" });
+    add_path(emit, &rows, plan, "data", recipe->data.path, "where the data set lies");
+    add_path(emit, &rows, plan, "weights", recipe->weights, "safetensors file to start from");
+    add_path(emit, &rows, plan, "draws", recipe->draws, "recorded random draws");
+    const SettingRow others[] = {
+        { "root", "TEXT", "const char *", emit_quoted(arena, recipe->folder), "folder that the recipe's relative paths start from" },
+        { "run_folder", "TEXT", "const char *", emit_quoted(arena, text_format(arena, "runs/%s", recipe->name)),
+          "where metrics.jsonl and model.safetensors are written" },
+        { "seed", "WHOLE", "int64_t ", whole_text(emit, recipe->seed), "of all random numbers" },
+        { "stop_after", "BATCHES", "int64_t ", "STEPS", "end early, after so many batches" },
+        { "eval_interval", "BATCHES", "int64_t ", whole_text(emit, interval_in_batches(program, recipe->eval_interval)),
+          "between evaluations; 0: only at the end" },
+        { "log_interval", "WHOLE", "int64_t ", whole_text(emit, recipe->log_interval), "batches between lines of metrics.jsonl" },
+        { "save", "TRUTH", "bool ", "true", "write model.safetensors at the end" },
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        array_push(arena, &rows, others[i]);
     return rows;
+}
+
+static void print_roots(Emit *emit, Writer *out)
+{
+    const Recipe *recipe = emit->program->recipe;
+    const struct { const char *key, *path; } paths[] = {
+        { "data", recipe->data.path }, { "weights", recipe->weights }, { "draws", recipe->draws },
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (!paths[i].path)
+            continue;
+        emit_part(emit, "path_under");
+        writer_line(out, "if (settings.%s == recipe_%s)", paths[i].key, paths[i].key);
+        writer_line(out, "    settings.%s = path_under(settings.root, recipe_%s);", paths[i].key, paths[i].key);
+    }
 }
 
 static void print_settings(Emit *emit, Writer *plan, Writer *out)
 {
     const Program *program = emit->program;
-    SettingRows rows = setting_rows(emit);
     writer_blank(plan);
+    SettingRows rows = setting_rows(emit, plan);
     writer_comment(plan, "What the command line may change: key=value. Everything else is decided.");
     writer_line(plan, "static struct {");
     for (int i = 0; i < rows.count; i++)
@@ -114,6 +136,7 @@ static void print_settings(Emit *emit, Writer *plan, Writer *out)
     writer_line(out, ".command = %s, .batches = STEPS, .batches_per_epoch = BATCHES_PER_EPOCH,", emit_quoted(emit->arena, program->command));
     writer_line(out, "};");
     writer_line(out, "settings_read(&table, count, arguments);");
+    print_roots(emit, out);
     writer_line(out, "}");
     emit_part(emit, "settings");
 }
@@ -283,7 +306,7 @@ static void print_greeting(Emit *emit, Writer *out)
                 text_number(emit->arena, program->methods->base_rate));
     writer_line(out, "table_row(\"methods\", \"%s\");", methods.count ? buffer_text(&methods) : "none");
     writer_line(out, "table_row(\"memory\", \"%%s\", bytes_text(memory, sizeof(real) * (double)RESERVED));");
-    writer_line(out, "table_row(\"log\", \"%%s/metrics.jsonl\", settings.out);");
+    writer_line(out, "table_row(\"log\", \"%%s/metrics.jsonl\", settings.run_folder);");
     writer_line(out, "}");
 }
 
@@ -312,10 +335,10 @@ static void print_main(Emit *emit, Writer *out)
         writer_line(out, "load_weights();");
     if (recipe->draws)
         writer_line(out, "recorded_draws = draws_open(settings.draws);");
-    writer_line(out, "if (!folder_make(settings.out))");
-    writer_line(out, "    fail(EXIT_SAVE, \"can't make the folder %%s\", settings.out);");
+    writer_line(out, "if (!folder_make(settings.run_folder))");
+    writer_line(out, "    fail(EXIT_SAVE, \"can't make the folder %%s\", settings.run_folder);");
     writer_line(out, "char path[4096];");
-    writer_line(out, "snprintf(path, sizeof path, \"%%s/metrics.jsonl\", settings.out);");
+    writer_line(out, "snprintf(path, sizeof path, \"%%s/metrics.jsonl\", settings.run_folder);");
     writer_line(out, "metrics_open(&log_file, path, false);");
     writer_line(out, "greet();");
     writer_line(out, "train_run();");

@@ -27,7 +27,7 @@ static void print_save(Emit *emit, Writer *out)
     writer_line(out, "char path[4096], error[ERROR_LENGTH];");
     writer_line(out, "for (int t = 0; t < TENSORS; t++)");
     writer_line(out, "    list[t] = (struct tensor_to_write){ tensors[t].name, tensors[t].rank, tensors[t].shape, from + tensors[t].at };");
-    writer_line(out, "snprintf(path, sizeof path, \"%%s/%%s\", settings.out, name);");
+    writer_line(out, "snprintf(path, sizeof path, \"%%s/%%s\", settings.run_folder, name);");
     writer_line(out, "if (!safetensors_write(path, list, TENSORS, error))");
     writer_line(out, "    fail(EXIT_SAVE, \"%%s\", error);");
     writer_line(out, "printf(\"weights in %%s\\n\", path);");

@@ -292,10 +292,8 @@ bool make_position_embedding(Call *call)
     if (!table)
         return false;
     Graph *graph = call->builder->graph;
-    if (length < context) {
-        call_part(call, "positions");
-        table = build_slice(graph, table, 0, 0, length, 1);
-    }
+    call_part(call, "positions");               /* at any length, so that all phases have the same nodes */
+    table = build_slice(graph, table, 0, 0, length, 1);
     call_name(call);
     return call_return(call, build_add(graph, x, table));
 }
