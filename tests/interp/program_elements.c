@@ -175,26 +175,37 @@ static void run_action(ProgramRun *run, const Action *action)
     double repeated;                    /* the loss of a step is that of its first pass */
     if (action->condition && run_value(run, action->condition, 0) == 0)
         return;
-    switch (action->kind) {
-    case ACTION_EACH_PARAMETER:
-    case ACTION_EACH_WEIGHT:
+    if (action->kind != ACTION_GRADIENT_PASS) {
         run_elements(run, action->program, action->kind == ACTION_EACH_WEIGHT);
-        break;
-    case ACTION_GRADIENT_PASS:
-        if (action->redrawn) {
-            run->key = ~run->now.step;
-            run_draw(run, false);
-        }
-        run_gradient_pass(run, &repeated);
-        break;
-    case ACTION_SET_STATE:
-        run_set(run, action->state->scalar, run_value(run, action->value, 0));
-        break;
+        return;
     }
+    if (action->redrawn) {
+        run->key = ~run->now.step;
+        run_draw(run, false);
+    }
+    run_gradient_pass(run, &repeated);
+}
+
+/* States of a method change together, at the end of its event: no value sees what the others become. */
+static int set_states(ProgramRun *run, const ActionArray *actions, int first)
+{
+    int end = first;
+    while (end < actions->count && actions->items[end].kind == ACTION_SET_STATE
+           && text_equal(actions->items[end].method, actions->items[first].method))
+        end++;
+    double values[end - first];
+    for (int i = first; i < end; i++)
+        values[i - first] = run_value(run, actions->items[i].value, 0);
+    for (int i = first; i < end; i++)
+        run_set(run, actions->items[i].state->scalar, values[i - first]);
+    return end;
 }
 
 void run_actions(ProgramRun *run, const ActionArray *actions)
 {
-    for (int i = 0; i < actions->count; i++)
-        run_action(run, &actions->items[i]);
+    for (int i = 0; i < actions->count;)
+        if (actions->items[i].kind == ACTION_SET_STATE)
+            i = set_states(run, actions, i);
+        else
+            run_action(run, &actions->items[i++]);
 }

@@ -92,6 +92,7 @@ static Program *compile_case(Bench *bench)
     Diagnostics diag = { .arena = bench->arena };
     Buffer said = { .arena = bench->arena };
     Options options = { .recipe = path, .home = ".", .command = "composer-gen", .stop_after_pass = -1 };
+    array_push(bench->arena, &options.method_dirs, "tests/methods");
     array_push(bench->arena, &options.method_dirs, "methods");
     if (!text_write_file(path, recipe, strlen(recipe)))
         bug("can't write %s", path);
@@ -110,7 +111,7 @@ static bool build_and_run(Bench *bench)
     if (system(text_format(bench->arena, "gcc -O0 -fopenmp -std=gnu11 -Wall -Wextra -Werror -o %s %s.c -lm -lz >%s 2>&1",
                            name, name, log)) != 0)
         return differs(bench, "gcc: %.2000s", file_text(bench->arena, log));
-    if (system(text_format(bench->arena, "OMP_NUM_THREADS=1 %s out=%s.run >%s 2>&1", name, name, log)) != 0)
+    if (system(text_format(bench->arena, "OMP_NUM_THREADS=1 %s run_folder=%s.run >%s 2>&1", name, name, log)) != 0)
         return differs(bench, "the program failed: %.2000s", file_text(bench->arena, log));
     return true;
 }

@@ -104,7 +104,8 @@ static const ProgramCase methods[] = {
     { "cutout", "resnet", .methods = "{cutout: {length: 0.5}}" },
     { "blurpool", "resnet", .methods = "{blurpool: {min_channels: 4}}" },
     { "squeeze_excite", "resnet", .methods = "{squeeze_excite: {min_channels: 4, latent_channels: 4}}" },
-    { "alibi", "gpt2", .methods = "{alibi: {max_sequence_length: 8}}" },
+    { "alibi", "gpt2", .methods = "{alibi: {max_sequence_length: 8, train_sequence_length_scaling: 1.0}}" },
+    { "alibi_reshapes", "gpt2", .methods = "{alibi: {max_sequence_length: 8, train_sequence_length_scaling: 0.5}}" },
     { "progressive_resizing", "wide", .run = "max_duration: 8ba\nbatch_size: 8",
       .methods = "{progressive_resizing: {initial_scale: 0.5, delay_fraction: 0.2, finetune_fraction: 0.3}}" },
     { "progressive_cropping", "wide", .run = "max_duration: 8ba\nbatch_size: 8", .data = "augment: [flip]",
@@ -120,12 +121,24 @@ static const ProgramCase methods[] = {
     { "clipping_adaptive", "resnet", .methods = "{gradient_clipping: {clipping_type: adaptive, clipping_threshold: 0.01}}" },
     { "clipping_adaptive_text", "gpt2", .methods = "{gradient_clipping: {clipping_type: adaptive, clipping_threshold: 0.01}}" },
     { "ema", "resnet", .methods = "{ema: {half_life: 2ba, update_interval: 1ba}}" },
-    { "swa", "resnet", .run = "max_duration: 3ep\nbatch_size: 8", .methods = "{swa: {swa_start: 1ep, update_interval: 1ba}}" },
+    { "ema_every_second", "resnet", .run = "max_duration: 7ba\nbatch_size: 8",
+      .methods = "{ema: {half_life: 2ba, update_interval: 2ba, ema_start: 2ba}}" },
+    { "ema_by_epochs", "resnet", .run = "max_duration: 3ep\nbatch_size: 8", .methods = "{ema: {half_life: 1ep}}" },
+    { "ema_smoothing", "mlp", .methods = "{ema: {smoothing: 0.7}}" },
+    { "swa", "resnet", .run = "max_duration: 3ep\nbatch_size: 8", .methods = "{swa: {swa_start: 0.3dur, update_interval: 1ba}}" },
+    { "swa_every_second", "mlp", .run = "max_duration: 4ep\nbatch_size: 8",
+      .methods = "{swa: {swa_start: 0.2dur, update_interval: 2ba}}" },
+    { "swa_by_epochs", "resnet", .run = "max_duration: 4ep\nbatch_size: 8",
+      .methods = "{swa: {swa_start: 1ep, swa_end: 4ep, update_interval: 1ep}}" },
     { "sam", "resnet", .methods = "{sam: {rho: 0.05}}" },
+    { "sam_redrawn", "resnet", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 2",
+      .methods = "{sam: {rho: 0.05, redraw: true}, mixup: {alpha: 0.4}, stochastic_depth: {drop_rate: 0.5}}" },
     { "sam_interval", "resnet", .methods = "{sam: {rho: 0.05, interval: 3}}" },
     { "ghost_batchnorm", "resnet", .data = "drop_last: false", .run = SHORT, .methods = "{ghost_batchnorm: {ghost_batch_size: 3}}" },
     { "stochastic_depth", "resnet", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 2",
       .methods = "{stochastic_depth: {drop_rate: 0.5}}" },
+    { "stochastic_depth_warmup", "resnet", .run = "max_duration: 6ba\nbatch_size: 8",
+      .methods = "{stochastic_depth: {drop_rate: 0.5, drop_distribution: uniform, drop_warmup: 0.5dur}}" },
     { "stochastic_depth_sample", "resnet", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 2",
       .methods = "{stochastic_depth: {stochastic_method: sample, drop_rate: 0.5}}" },
     { "selective_backprop", "resnet", .run = "max_duration: 6ba\nbatch_size: 8",
@@ -138,6 +151,21 @@ static const ProgramCase methods[] = {
 START_TEST(each_method)
 {
     CHECK_ALL(methods);
+}
+END_TEST
+
+/* ---- what the language can say and no shipped method does: tests/methods ---- */
+
+static const ProgramCase language[] = {
+    { "swapped_states", "mlp", .run = SIX, .methods = "{swapped_states: {}}" },
+    { "all_folds", "resnet", .methods = "{all_folds: {}}" },
+    { "chosen_rows", "resnet", .data = "augment: [pad_crop: 1, flip]", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 3",
+      .methods = "{chosen_rows: {}}" },
+};
+
+START_TEST(each_word_of_the_language)
+{
+    CHECK_ALL(language);
 }
 END_TEST
 
@@ -170,6 +198,7 @@ Suite *programs_suite(void)
     tcase_add_test(each, each_schedule);
     tcase_add_test(each, each_kind_of_batch);
     tcase_add_test(each, each_method);
+    tcase_add_test(each, each_word_of_the_language);
     suite_add_tcase(suite, each);
     return suite;
 }

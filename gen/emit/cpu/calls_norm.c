@@ -80,12 +80,21 @@ static int64_t running_count(const Node *node, int is_last)
     return is_last ? node->at.running.last_count : node->at.running.count;
 }
 
+/* Of one piece. Where the number of pieces differs between phases, so does their share. */
+static const char *momentum_text(Emit *emit, const Node *node, const char *pieces)
+{
+    double momentum = node->at.running.momentum;
+    if (!text_starts(pieces, "p->"))
+        return emit_number(emit, momentum);
+    return text_format(emit_arena(emit), "%s / %s", emit_number(emit, momentum * node->at.running.pieces), pieces);
+}
+
 void call_running_update(Emit *emit, const Node *node)
 {
+    const char *pieces = emit_size(emit, node, pieces_of, 0, "pieces");
     emit_part(emit, "running_update");
     emit_line(emit, "running_update(%s, %s, %s, %s, %s, %s, %s, %s, %s);", call_operand(emit, node, 0),
-              call_operand(emit, node, 1), emit_tensor(emit, node), emit_dim(emit, node, 0),
-              emit_size(emit, node, pieces_of, 0, "pieces"), node->at.running.which ? "true" : "false",
-              emit_number(emit, node->at.running.momentum), emit_size(emit, node, running_count, 0, "count"),
-              emit_size(emit, node, running_count, 1, "last_count"));
+              call_operand(emit, node, 1), emit_tensor(emit, node), emit_dim(emit, node, 0), pieces,
+              node->at.running.which ? "true" : "false", momentum_text(emit, node, pieces),
+              emit_size(emit, node, running_count, 0, "count"), emit_size(emit, node, running_count, 1, "last_count"));
 }

@@ -99,16 +99,29 @@ static const char *fold_element(Emit *emit, const Fold *fold)
     return emit_expr(emit, fold->element, inputs, NULL);
 }
 
-/* A fold of one tensor or unit: a local of the same text as its scalar. */
-static void print_local_fold(Emit *emit, const Fold *fold, Writer *body)
+/* What a fold starts from. */
+static const char *nothing_folded(const Fold *fold)
+{
+    return fold->is_max ? "-INFINITY" : "0";
+}
+
+/* A fold of one tensor or unit, whose elements begin at `from` and are `width`: a local of the same text as its scalar. */
+static void print_local_fold(Emit *emit, const Fold *fold, const char *from, const char *width, Writer *body)
 {
     const char *value = fold_element(emit, fold);
-    writer_line(body, "double %s = 0;", emit_field(emit, fold->scalar));
-    writer_line(body, "for (long i = from; i < from + width; i++)");
+    writer_line(body, "double %s = %s;", emit_field(emit, fold->scalar), nothing_folded(fold));
+    writer_line(body, "for (long i = %s; i < %s + %s; i++)", from, from, width);
     if (fold->is_max)
         writer_line(body, "    %s = fmax(%s, %s);", emit_field(emit, fold->scalar), emit_field(emit, fold->scalar), value);
     else
         writer_line(body, "    %s += %s;", emit_field(emit, fold->scalar), value);
+}
+
+static void print_local_folds(Loop *loop, Scope scope, const char *from, const char *width, Writer *out)
+{
+    for (int i = 0; i < loop->program->folds.count; i++)
+        if (loop->program->folds.items[i]->scope == scope)
+            print_local_fold(loop->emit, loop->program->folds.items[i], from, width, out);
 }
 
 /* Folds of a unit are locals here, not fields: their scalars are printed as such. */
@@ -138,7 +151,6 @@ static bool folds_whole_tensor(const ElementProgram *program)
 
 static void print_tensor_loops(Loop *loop, Writer *out)
 {
-    Emit *emit = loop->emit;
     writer_text(out, "#pragma omp parallel for\n");
     writer_line(out, "for (int t = first; t < last; t++) {");
     writer_line(out, "const long units = %s, width = tensors[t].count / units;", folds_whole_tensor(loop->program) ? "1" : "tensors[t].units");
@@ -147,10 +159,9 @@ static void print_tensor_loops(Loop *loop, Writer *out)
         rank |= uses_scalar(loop->values[i], "rank");
     if (rank)
         writer_line(out, "const long rank = tensors[t].rank;");
+    print_local_folds(loop, SCOPE_TENSOR, "tensors[t].at", "tensors[t].count", out);
     writer_line(out, "for (long from = tensors[t].at; from < tensors[t].at + tensors[t].count; from += width) {");
-    for (int i = 0; i < loop->program->folds.count; i++)
-        if (loop->program->folds.items[i]->scope != SCOPE_MODEL)
-            print_local_fold(emit, loop->program->folds.items[i], out);
+    print_local_folds(loop, SCOPE_UNIT, "from", "width", out);
     writer_line(out, "for (long i = from; i < from + width; i++) {");
     print_body(loop, out);
     writer_line(out, "}");
@@ -196,11 +207,11 @@ static void print_fold(Emit *emit, const Fold *fold, Writer *out)
     writer_line(out, "static double fold_%s(void)", field);
     writer_line(out, "{");
     writer_line(out, "enum { CHUNKS = 64 };");
-    writer_line(out, "double part[CHUNKS], whole = 0;");
+    writer_line(out, "double part[CHUNKS], whole = %s;", nothing_folded(fold));
     writer_line(out, "const long first = now.first_trained, count = TRAINED - first;");
     writer_text(out, "#pragma omp parallel for\n");
     writer_line(out, "for (long chunk = 0; chunk < CHUNKS; chunk++) {");
-    writer_line(out, "double value = 0;");
+    writer_line(out, "double value = %s;", nothing_folded(fold));
     writer_line(out, "for (long i = first + count * chunk / CHUNKS; i < first + count * (chunk + 1) / CHUNKS; i++)");
     const char *element = fold_element(emit, fold);
     writer_line(out, fold->is_max ? "    value = fmax(value, %s);" : "    value += %s;", element);
@@ -321,12 +332,45 @@ static void print_action(Emit *emit, const Action *action, PrintedArray *done, W
         writer_line(out, "gradient_pass(kind);");
         break;
     case ACTION_SET_STATE:
-        writer_line(out, "state.%s = %s;", emit_field(emit, action->state->scalar), emit_host_expr(emit, action->value));
-        emit_scalar(emit, action->state->scalar);
-        break;
+        bug("states are set together");
     }
     if (action->condition)
         writer_line(out, "}");
+}
+
+static bool reads(const Expr *expr, const Scalar *scalar)
+{
+    if (expr->op == EXPR_scalar)
+        return expr->scalar == scalar;
+    for (int i = 0; i < expr_info[expr->op].operands; i++)
+        if (reads(expr->operand[i], scalar))
+            return true;
+    return false;
+}
+
+/* States that a method sets at the end of its event change together: where a later value reads a state set before it,
+ * all values are made first. Returns the action behind them. */
+static int print_states_set(Emit *emit, const ActionArray *actions, int first, Writer *out)
+{
+    int end = first;
+    bool together = false;
+    for (; end < actions->count && actions->items[end].kind == ACTION_SET_STATE
+           && text_equal(actions->items[end].method, actions->items[first].method); end++)
+        for (int before = first; before < end; before++)
+            together |= reads(actions->items[end].value, actions->items[before].state->scalar);
+    if (together)
+        writer_line(out, "{");
+    for (int i = first; together && i < end; i++)
+        writer_line(out, "const %s %s = %s;", actions->items[i].state->type == TYPE_FLOAT ? "double" : "long",
+                    emit_field(emit, actions->items[i].state->scalar), emit_host_expr(emit, actions->items[i].value));
+    for (int i = first; i < end; i++) {
+        const char *field = emit_field(emit, actions->items[i].state->scalar);
+        emit_scalar(emit, actions->items[i].state->scalar);
+        writer_line(out, "state.%s = %s;", field, together ? field : emit_host_expr(emit, actions->items[i].value));
+    }
+    if (together)
+        writer_line(out, "}");
+    return end;
 }
 
 static void print_event(Emit *emit, const char *name, const ActionArray *actions, PrintedArray *done, Writer *out)
@@ -343,8 +387,11 @@ static void print_event(Emit *emit, const char *name, const ActionArray *actions
     writer_comment(out, text_format(emit->arena, "ON(%s)", name));
     writer_line(out, "static void %s(%s)", name, passes ? "const struct kind *kind" : "void");
     writer_line(out, "{");
-    for (int i = 0; i < actions->count; i++)
-        print_action(emit, &actions->items[i], done, out);
+    for (int i = 0; i < actions->count;)
+        if (actions->items[i].kind == ACTION_SET_STATE)
+            i = print_states_set(emit, actions, i, out);
+        else
+            print_action(emit, &actions->items[i++], done, out);
     writer_line(out, "}");
 }
 
