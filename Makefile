@@ -43,7 +43,7 @@ out/%/train: out/%/train.c
 run: ## install, build, compile RECIPE (recipes/fashion.yaml) and train it
 	@$(MAKE) --no-print-directory setup
 	@$(MAKE) --no-print-directory out/$(NAME)/train
-	out/$(NAME)/train
+	out/$(NAME)/train run_folder=out/$(NAME)/run $(SETTINGS)
 
 test: $(BUILD)/composer-gen $(BUILD)/unit ## all tests
 	sh tests/run

@@ -177,11 +177,11 @@ static bool write_trace(Compile *compile, Topology *topology)
 {
     if (topology->trace->is_written)
         return true;
-    int64_t rows = compile->facts.batch_rows > 1 ? compile->facts.batch_rows : 1;
+    int64_t rows = compile->facts.batch_rows > 2 ? compile->facts.batch_rows : 2;      /* 1 would look like broadcasting */
     Geometry full = compile_full_geometry(compile, rows);
-    bool fine = finished_graph(compile, topology, rows, &full) != NULL;
+    topology->largest = finished_graph(compile, topology, rows, &full);
     topology->trace->is_written = true;
-    return fine;
+    return topology->largest != NULL;
 }
 
 static void check_same_nodes(const Topology *topology, const Graph *graph)
@@ -302,19 +302,6 @@ static int64_t aligned(int64_t reals)
     return (reals + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
 }
 
-static int largest_phase(const Topology *topology)
-{
-    int largest = 0;
-    int64_t most = 0;
-    for (int i = 0; i < topology->phases.count; i++) {
-        const Phase *phase = &topology->phases.items[i];
-        int64_t extent = (phase->geometry.height + phase->geometry.length + 1) * 1000000 + phase->rows;
-        if (extent > most)
-            most = extent, largest = i;
-    }
-    return largest;
-}
-
 static void place(Compile *compile)
 {
     Program *program = compile->program;
@@ -323,7 +310,6 @@ static void place(Compile *compile)
         topology->graphs = arena_array(compile->arena, Graph *, topology->phases.count);
         for (int p = 0; p < topology->phases.count; p++)
             topology->graphs[p] = topology->phases.items[p].graph;
-        topology->largest = largest_phase(topology);
         topology->plan = plan_place(compile->arena, topology->graphs, topology->phases.count, compile->recipe->grad_accum == 1, 0);
         if (topology->plan->arena > program->arena_reals)
             program->arena_reals = topology->plan->arena;

@@ -9,6 +9,7 @@
 
 SUMMARY("anti-aliased strides")
 STAGE(SURGERY)
+AFTER(factorize, "the factor that strides is blurred")
 AFTER(squeeze_excite, "what is blurred is the convolution inside")
 AFTER(stochastic_depth, "branches are cut before their insides change")
 PARAM(bool, replace_convs, true, true, "blur strided convolutions")

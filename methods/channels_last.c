@@ -6,3 +6,4 @@
 SUMMARY("channels of a pixel lie together in memory")
 STAGE(SURGERY)
 LAYOUT(CHANNELS_LAST)
+REQUIRE(data == DATA_IMAGES, "only images have channels to lay together")

@@ -61,6 +61,9 @@ typedef const char *timespan;
     static const type name[most] = { __VA_ARGS__ };                                             \
     static const int name##_count = sizeof((const type[]){ __VA_ARGS__ }) / sizeof(type);       \
     static const char help_##name[] = help;
+#define REQUIRED_LIST(type, name, most, help)                                                   \
+    LIST(type, name, most, help, 0)                                                             \
+    static const bool required_##name = true;
 
 /* ---- words about the method ---- */
 #define SUMMARY(text) static const char summary[] = text;

@@ -7,6 +7,7 @@
 
 SUMMARY("channels weighed by the image's mean")
 STAGE(SURGERY)
+AFTER(factorize, "each factor is a convolution of its own")
 PARAM(float, latent_channels, 64, latent_channels > 0, "channels between the matrices; below 1: part of the convolution's")
 PARAM(int, min_channels, 128, min_channels >= 0, "convolutions of fewer channels, in or out, are left alone")
 

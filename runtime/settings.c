@@ -140,7 +140,9 @@ static bool read_batches(const struct settings_table *table, const char *text, i
     double number;
     if (!read_number(text, &number, &unit) || number < 0)
         return false;
-    if (strcmp(unit, "ba") == 0 && number == floor(number) && number < 9e15)
+    if (number == 0 && *unit == 0)
+        *value = 0;
+    else if (strcmp(unit, "ba") == 0 && number == floor(number) && number < 9e15)
         *value = (int64_t)number;
     else if (strcmp(unit, "ep") == 0 && number * (double)table->batches_per_epoch < 9e15)
         *value = (int64_t)ceil(number * (double)table->batches_per_epoch);

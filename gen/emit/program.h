@@ -23,7 +23,7 @@ typedef struct Topology {
     Array(Phase) phases;
     SumTrace *trace;
     Graph **graphs;                     /* of the phases, for the planner and the emitter */
-    int largest;                        /* the phase whose extents are largest: what is 1 there is 1 in all */
+    Graph *largest;                     /* no phase, but as large as any: what is 1 there is 1 in all */
     Plan *plan;
     const Parameter *first_live;        /* frozen: the first parameter that learns */
 } Topology;
@@ -31,7 +31,7 @@ typedef struct Topology {
 /* The graph to read structure from: only there does an extent of 1 mean broadcasting. */
 static inline const Graph *topology_graph(const Topology *topology)
 {
-    return topology->graphs[topology->largest];
+    return topology->phases.count > 1 ? topology->largest : topology->graphs[0];
 }
 
 typedef struct MicroBatches {           /* `count` micro-batches of phase `phase` */

@@ -17,7 +17,7 @@ enum { LONGEST_LINE = 120 };
 /* Where a line that is too long may break: the last blank outside of texts that follows a comma or an operator; 0: nowhere. */
 static int breaking_point(const char *line, int room)
 {
-    bool quoted = false;
+    bool quoted = line[0] == '"';
     int best = 0;
     for (int i = 1; line[i] && i < room; i++) {
         quoted ^= line[i] == '"' && line[i - 1] != '\\';

@@ -10,8 +10,8 @@ REQUIRE(warmup_batches(t_warmup, scale_warmup) <= schedule_batches("1dur"), "the
 
 float SCHEDULE(rate)(const moment *now)
 {
-    int warm = warmup_batches(t_warmup, scale_warmup);
+    int warm = batches(t_warmup);
     if (now->step < warm)
-        return alpha * now->step / warm;
+        return alpha * warmup_shape(now->step, t_warmup, scale_warmup);
     return now->step - warm < schedule_batches(t_max) ? alpha : 1;
 }

@@ -2,7 +2,7 @@
 #include "method.h"
 
 SUMMARY("multiplied by gamma at each milestone")
-LIST(timespan, milestones, 16, "when", "0ba")
+REQUIRED_LIST(timespan, milestones, 16, "when")
 PARAM(float, gamma, 0.1f, gamma >= 0, "factor of a step")
 
 float SCHEDULE(rate)(const moment *now)

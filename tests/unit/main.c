@@ -14,7 +14,7 @@
     SUITE(random_graphs) SUITE(ops_reference) SUITE(front) SUITE(evaluator) SUITE(layers)         \
     SUITE(layers_methods) SUITE(recorded_models) SUITE(layers_reference) SUITE(methods)           \
     SUITE(opt) SUITE(plan) SUITE(place) SUITE(parts) SUITE(emit) SUITE(kernels) SUITE(pipeline)   \
-    SUITE(runtime)
+    SUITE(runtime) SUITE(programs) SUITE(pairs)
 
 #define DECLARE(name) Suite *name##_suite(void) __attribute__((weak));
 SUITES(DECLARE)

@@ -1,5 +1,5 @@
 /* test_programs.c -- emitted programs against runs computed step by step: optimizers, schedules, batches, each method
- * alone, and the recipe that decides. test_pairs.c has every two methods together. */
+ * alone, and many at once. test_pairs.c has every two methods together. */
 #include <check.h>
 
 #include "base/text.h"
@@ -85,6 +85,11 @@ static const ProgramCase batches[] = {
     { "flip_pad_crop", "resnet", .data = "augment: [pad_crop: 2, flip]", .run = SHORT },
     { "normalized", "resnet", .data = "normalize: {mean: [0.4, 0.5, 0.6], std: [0.2, 0.3, 0.4]}" },
     { "small_evaluation", "resnet", .run = "max_duration: 2ba\nbatch_size: 8\neval_batch_size: 3" },
+    { "one_row_at_full_size", "wide", .data = "drop_last: false", .run = "max_duration: 1ep\nbatch_size: 9",
+      .methods = "{progressive_resizing: {initial_scale: 0.25, delay_fraction: 0.75, finetune_fraction: 0.25}}" },
+    { "one_row", "resnet", .run = "max_duration: 3ba\nbatch_size: 1" },
+    { "one_row_micro_batches", "resnet", .run = "max_duration: 2ba\nbatch_size: 2\ngrad_accum: 2" },
+    { "one_row_of_text", "gpt2", .data = "drop_last: false", .run = "max_duration: 1ep\nbatch_size: 9" },
     { "dropout", "gpt2_dropout", .run = "max_duration: 3ba\nbatch_size: 8\ngrad_accum: 2" },
 };
 
@@ -169,7 +174,7 @@ START_TEST(each_word_of_the_language)
 }
 END_TEST
 
-/* ---- the one that decides ---- */
+/* ---- the one that decides, and as many at once as can meet ---- */
 
 static const ProgramCase deciding[] = {
     { "deciding", "wide", .data = "drop_last: false, augment: [pad_crop: 2, flip]",
@@ -179,9 +184,27 @@ static const ProgramCase deciding[] = {
                  " progressive_resizing: {initial_scale: 0.5, delay_fraction: 0.2, finetune_fraction: 0.3},"
                  " ema: {half_life: 2ba, update_interval: 1ba},"
                  " gradient_clipping: {clipping_type: adaptive, clipping_threshold: 0.01}}" },
+    { "many_on_images", "wide", .data = "drop_last: false, augment: [pad_crop: 2, flip]",
+      .run = "max_duration: 2ep\nbatch_size: 8\ngrad_accum: 2",
+      .optimizer = "{decoupled_adamw: {lr: 0.01, weight_decay: 0.001}}",
+      .methods = "{blurpool: {min_channels: 4}, squeeze_excite: {min_channels: 4, latent_channels: 4},"
+                 " stochastic_depth: {drop_rate: 0.5}, ghost_batchnorm: {ghost_batch_size: 3}, channels_last: {},"
+                 " progressive_resizing: {initial_scale: 0.5, delay_fraction: 0.2, finetune_fraction: 0.3},"
+                 " cutout: {length: 0.3}, selective_backprop: {start: 0.3, end: 0.9, keep: 0.6, interrupt: 3},"
+                 " mixup: {alpha: 0.4}, label_smoothing: {smoothing: 0.1}, sam: {rho: 0.05, interval: 2},"
+                 " gradient_clipping: {clipping_type: norm, clipping_threshold: 0.5},"
+                 " swa: {swa_start: 0.5dur, update_interval: 1ba}, layer_freezing: {freeze_start: 0.2}}" },
+    { "many_on_text", "gpt2_dropout", .data = "drop_last: false",
+      .run = "max_duration: 2ep\nbatch_size: 8\ngrad_accum: 3", .optimizer = "{adam: {lr: 0.01}}",
+      .schedule = "{linear_decay_with_warmup: {t_warmup: 2ba}}",
+      .methods = "{alibi: {max_sequence_length: 8, train_sequence_length_scaling: 0.5}, stochastic_depth: {drop_rate: 0.5},"
+                 " seq_length_warmup: {duration: 0.5, min_seq_length: 2, max_seq_length: 8, step_size: 2},"
+                 " label_smoothing: {smoothing: 0.1}, sam: {rho: 0.05, interval: 2},"
+                 " gradient_clipping: {clipping_type: value, clipping_threshold: 0.01},"
+                 " ema: {half_life: 2ba, update_interval: 1ba}, layer_freezing: {freeze_start: 0.2}}" },
 };
 
-START_TEST(the_deciding_recipe)
+START_TEST(many_methods_at_once)
 {
     CHECK_ALL(deciding);
 }
@@ -193,7 +216,7 @@ Suite *programs_suite(void)
     Suite *suite = suite_create("programs");
     TCase *each = tcase_create("each");
     tcase_set_timeout(each, 300);
-    tcase_add_test(each, the_deciding_recipe);
+    tcase_add_test(each, many_methods_at_once);
     tcase_add_test(each, each_optimizer);
     tcase_add_test(each, each_schedule);
     tcase_add_test(each, each_kind_of_batch);

@@ -264,6 +264,17 @@ static void print_loop(Writer *out)
 
 /* ---- main ---- */
 
+/* Names of the methods that leave a trace, with commas between them. */
+static const char *live_methods(Emit *emit, const char *quote)
+{
+    const Methods *methods = emit->program->methods;
+    Buffer names = { .arena = emit->arena };
+    for (int i = 0; i < methods->list.count; i++)
+        if (!methods->list.items[i]->is_neutral)
+            buffer_add(&names, "%s%s%s%s", names.count ? ", " : "", quote, methods->list.items[i]->name, quote);
+    return buffer_text(&names);
+}
+
 static void print_describe(Emit *emit, Writer *out)
 {
     const Program *program = emit->program;
@@ -277,9 +288,7 @@ static void print_describe(Emit *emit, Writer *out)
                program->parameters.count, (long long)program->methods->facts.steps, (long long)program->methods->facts.batches_per_epoch);
     buffer_add(&text, "\"batch_size\": %lld, \"optimizer\": \"%s\", \"methods\": [", (long long)program->recipe->batch_size,
                program->methods->optimizer->name);
-    for (int i = 0; i < program->methods->list.count; i++)
-        buffer_add(&text, "%s\"%s\"", i ? ", " : "", program->methods->list.items[i]->name);
-    buffer_add(&text, "]}");
+    buffer_add(&text, "%s]}", live_methods(emit, "\""));
     writer_line(out, "puts(%s);", emit_quoted(emit->arena, buffer_text(&text)));
     writer_line(out, "}");
 }
@@ -289,9 +298,7 @@ static void print_greeting(Emit *emit, Writer *out)
     const Program *program = emit->program;
     const Recipe *recipe = program->recipe;
     const RunFacts *facts = &program->methods->facts;
-    Buffer methods = { .arena = emit->arena };
-    for (int i = 0; i < program->methods->list.count; i++)
-        buffer_add(&methods, "%s%s", i ? ", " : "", program->methods->list.items[i]->name);
+    const char *methods = live_methods(emit, "");
     emit_part(emit, "bytes_text");
     writer_blank(out);
     writer_line(out, "static void greet(void)");
@@ -304,7 +311,7 @@ static void print_greeting(Emit *emit, Writer *out)
                 (long long)facts->batches_per_epoch);
     writer_line(out, "table_row(\"optimizer\", \"%s, learning rate %s\");", program->methods->optimizer->name,
                 text_number(emit->arena, program->methods->base_rate));
-    writer_line(out, "table_row(\"methods\", \"%s\");", methods.count ? buffer_text(&methods) : "none");
+    writer_line(out, "table_row(\"methods\", \"%s\");", *methods ? methods : "none");
     writer_line(out, "table_row(\"memory\", \"%%s\", bytes_text(memory, sizeof(real) * (double)RESERVED));");
     writer_line(out, "table_row(\"log\", \"%%s/metrics.jsonl\", settings.run_folder);");
     writer_line(out, "}");
