@@ -58,6 +58,7 @@ static struct draws_file *draws_open(const char *path)
     return draws;
 }
 
+//% part draws_find
 static const struct json_node *draws_find(const struct draws_file *draws, int64_t step, const char *name)
 {
     char number[24];
@@ -70,6 +71,7 @@ static const struct json_node *draws_find(const struct draws_file *draws, int64_
     return json_member(&draws->json, json_member(&draws->json, draws->json.nodes, name), number);
 }
 
+//% part draws_number
 static bool draws_number(const struct draws_file *draws, int64_t step, const char *name, int index, double *value)
 {
     const struct json_node *found = draws_find(draws, step, name), *whole = found;
@@ -87,6 +89,7 @@ static bool draws_number(const struct draws_file *draws, int64_t step, const cha
     return true;
 }
 
+//% part draws_list
 static bool draws_list(const struct draws_file *draws, int64_t step, const char *name, int *out, int64_t count)
 {
     const struct json_node *found = draws_find(draws, step, name);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,9 @@ const char *text_nearest(const char *word, const char *const *candidates, int co
 const char *text_number(Arena *arena, double number)
 {
     char digits[40];
+    bool whole = fabs(number) < 1e15 && number == (double)(int64_t)number;
+    if (whole && number != 0)
+        return text_format(arena, "%.0f", number);
     for (int precision = 1; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, number);
         if (strtod(digits, NULL) == number)

@@ -191,11 +191,12 @@ static void end_step(ProgramRun *run)
 {
     const Program *program = run->program;
     const RunFacts *facts = &program->methods->facts;
+    if (run->now.batch_in_epoch + 1 == facts->batches_per_epoch)
+        run_actions(run, &program->methods->epoch_end);
     run->now.samples += run->kind->stored_rows;
     run->now.tokens += run->kind->stored_rows * facts->length;
     run->now.step++;
     if (++run->now.batch_in_epoch == facts->batches_per_epoch) {
-        run_actions(run, &program->methods->epoch_end);
         run->now.batch_in_epoch = 0;
         run->now.epoch++;
     }

@@ -12,7 +12,7 @@
 #define SUITES(SUITE)                                                                             \
     SUITE(base) SUITE(recipe) SUITE(expr) SUITE(ir) SUITE(interp) SUITE(gradients)                \
     SUITE(random_graphs) SUITE(ops_reference) SUITE(front) SUITE(evaluator) SUITE(layers)         \
-    SUITE(layers_methods) SUITE(recorded_models) SUITE(layers_reference) SUITE(methods)           \
+    SUITE(layers_methods) SUITE(recorded_models) SUITE(layers_reference) SUITE(methods) SUITE(method_files)           \
     SUITE(opt) SUITE(plan) SUITE(place) SUITE(parts) SUITE(emit) SUITE(kernels) SUITE(pipeline)   \
     SUITE(runtime) SUITE(programs) SUITE(pairs)
 

@@ -6,7 +6,7 @@ static const char method_text[] =
     "#include \"method.h\"\n"
     "PARAM(float, smoothing, 0.1f, 0 <= smoothing && smoothing <= 1, \"weight \" \"moved\\n\")\n"
     "PARAM(bool, flag, true, true, \"flag\")\n"
-    "PARAM(duration, span, \"4ba\", true, \"time\")\n"
+    "PARAM(timespan, span, \"4ba\", true, \"time\")\n"
     "CHOICE(mode, CROP, \"how\", RESIZE, CROP)\n"
     "LIST(float, gammas, 8, \"list\", 0.5f, .25f)\n"
     "NEUTRAL(smoothing == 0)\n"
@@ -28,7 +28,7 @@ START_TEST(declarations)
     ck_assert_str_eq(cvariable_choice(mode, 1), "CROP");
     ck_assert_int_eq(cvariable_place(mode).line, 6);
     ck_assert_str_eq(cvariable_type(cfile_find_variable(bench->file, "flag")), "_Bool");
-    ck_assert_str_eq(cvariable_type(cfile_find_variable(bench->file, "span")), "duration");
+    ck_assert_str_eq(cvariable_type(cfile_find_variable(bench->file, "span")), "timespan");
     ck_assert_str_eq(cvariable_name(cfile_variable(bench->file, 0)), "smoothing");
     ck_assert(cvariable_is_const(cfile_variable(bench->file, 0)));
     ck_assert(!cvariable_is_const(cfile_find_variable(bench->file, "saved")));

@@ -176,8 +176,9 @@ static void print_draws(Emit *emit, Scope scope, const char *name, Writer *plan,
     writer_line(out, "}");
 }
 
-static void print_recorded_number(Writer *out)
+static void print_recorded_number(Emit *emit, Writer *out)
 {
+    emit_part(emit, "draws_number");
     writer_blank(out);
     writer_line(out, "static double recorded(const char *name, int index, double drawn)");
     writer_line(out, "{");
@@ -186,8 +187,9 @@ static void print_recorded_number(Writer *out)
     writer_line(out, "}");
 }
 
-static void print_recorded_list(Writer *out)
+static void print_recorded_list(Emit *emit, Writer *out)
 {
+    emit_part(emit, "draws_list");
     writer_blank(out);
     writer_line(out, "static bool recorded_list(const char *name, int *list, long count)");
     writer_line(out, "{");
@@ -203,9 +205,9 @@ static void print_recorded(Emit *emit, Writer *plan, Writer *out)
     emit_part(emit, "draws");
     writer_line(plan, "static struct draws_file *recorded_draws; /* take the place of ours, so that runs can be compared */");
     if (methods->draws.count)
-        print_recorded_number(out);
+        print_recorded_number(emit, out);
     if (methods->subsets.count || methods->facts.has_mixing || emit->program->score >= 0)
-        print_recorded_list(out);
+        print_recorded_list(emit, out);
 }
 
 /* ---- mixing ---- */

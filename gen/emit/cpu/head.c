@@ -41,7 +41,18 @@ static const char *harmless(Arena *arena, const char *text)
 
 static void row(Emit *emit, Writer *head, const char *name, const char *text)
 {
-    writer_line(head, " *     %-12s %s", name, harmless(emit->arena, text));
+    enum { WIDTH = 100 };
+    const char *rest = harmless(emit->arena, text);
+    for (; strlen(rest) > WIDTH; name = "") {
+        int cut = WIDTH;
+        while (cut > 1 && rest[cut] != ' ')
+            cut--;
+        if (cut == 1)
+            break;
+        writer_line(head, " *     %-12s %.*s", name, cut, rest);
+        rest += cut + 1;
+    }
+    writer_line(head, " *     %-12s %s", name, rest);
 }
 
 static const char *method_text(Arena *arena, const Method *method)

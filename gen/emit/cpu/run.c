@@ -212,14 +212,16 @@ static void print_log(Emit *emit, Writer *plan, Writer *out)
 static void print_time_step(Emit *emit, Writer *out)
 {
     const Methods *methods = emit->program->methods;
+    if (methods->epoch_end.count) {
+        writer_line(out, "if (now.batch_in_epoch + 1 == BATCHES_PER_EPOCH)");
+        writer_line(out, "    on_epoch_end();");
+    }
     if (emit_uses_time(emit, "samples"))
         writer_line(out, "now.samples += kind->stored_rows;");
     if (emit_uses_time(emit, "tokens"))
         writer_line(out, "now.tokens += kind->stored_rows * %lld;", (long long)methods->facts.length);
     writer_line(out, "now.step++;");
     writer_line(out, "if (++now.batch_in_epoch == BATCHES_PER_EPOCH) {");
-    if (methods->epoch_end.count)
-        writer_line(out, "on_epoch_end();");
     writer_line(out, "now.batch_in_epoch = 0;");
     writer_line(out, "now.epoch++;");
     writer_line(out, "}");
