@@ -106,6 +106,20 @@ static bool load_model(Compile *compile)
     return compile->model_function != NULL;
 }
 
+/* What a recipe may say and this compiler does not do yet is refused: silence would be a wrong program. */
+static bool check_promises(Compile *compile)
+{
+    const Recipe *recipe = compile->recipe;
+    bool mixed = recipe->precision == PRECISION_AMP_BF16 || recipe->precision == PRECISION_AMP_FP16;
+    if (mixed)
+        complain(compile->diag, recipe_place(recipe, "precision"), "mixed precision can't be used yet: fp32 and fp64 can");
+    if (recipe->winograd)
+        complain(compile->diag, recipe_place(recipe, "convolution.winograd"), "Winograd's transform can't be used yet");
+    if (recipe->memory)
+        complain(compile->diag, recipe_place(recipe, "memory"), "a bound on memory can't be kept yet: leave it out");
+    return !mixed && !recipe->winograd && !recipe->memory;
+}
+
 Compile *compile_begin(Arena *run, Diagnostics *diag, const Options *options, Buffer *dump)
 {
     Compile *compile = arena_new(run, Compile);
@@ -118,8 +132,8 @@ Compile *compile_begin(Arena *run, Diagnostics *diag, const Options *options, Bu
                           .command = options->command, .generator = "composer-gen 0.1", .plan_mode = options->plan_mode };
     program->methods = methods_load(run, program->exprs, diag, compile->recipe, options->method_dirs.items,
                                     options->method_dirs.count, home_path(compile, "recipes/models"));
-    bool model = load_model(compile), facts = gather_facts(compile);
-    if (!program->methods || !model || !facts || diag->errors || !methods_bind(program->methods, &compile->facts))
+    bool model = load_model(compile), facts = gather_facts(compile), kept = check_promises(compile);
+    if (!kept || !program->methods || !model || !facts || diag->errors || !methods_bind(program->methods, &compile->facts))
         return NULL;
     Methods *methods = program->methods;
     compile->method_names = arena_array(run, const char *, methods->list.count + 1);

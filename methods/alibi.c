@@ -40,8 +40,9 @@ tensor REWRITE(position_embedding)(tensor x, int context, embedding_options opti
 geometry SCHEDULE(geometry)(const moment *now, geometry full)
 {
     int tokens = full.rows * full.length;
-    full.length = full.length * train_sequence_length_scaling;
-    require(full.length >= 1, "alibi leaves rows of no length");
+    float length = full.length * train_sequence_length_scaling;
+    require(length == floor(length) && length >= 1, "alibi can't cut rows of %d tokens to %g", full.length, length);
+    full.length = length;
     full.rows = tokens / full.length;
     require(full.rows * full.length == tokens, "alibi can't cut %d tokens into rows of %d", tokens, full.length);
     return full;

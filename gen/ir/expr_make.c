@@ -220,6 +220,16 @@ static const Expr *unary_of_same(ExprOp op, const Expr *a)
     return op == EXPR_abs || op == EXPR_floor || op == EXPR_ceil || op == EXPR_round ? a : NULL;
 }
 
+/* !(a == b) is a != b, and of whole numbers !(a < b) is b <= a; of reals it is not, when one is no number. */
+static const Expr *opposite(ExprPool *pool, const Expr *a)
+{
+    const Expr *left = a->operand[0], *right = a->operand[1];
+    if (a->op == EXPR_eq || a->op == EXPR_ne)
+        return expr_binary(pool, a->op == EXPR_eq ? EXPR_ne : EXPR_eq, left, right);
+    bool ordered = (a->op == EXPR_lt || a->op == EXPR_le) && left->type != TYPE_FLOAT;
+    return ordered ? expr_binary(pool, a->op == EXPR_lt ? EXPR_le : EXPR_lt, right, left) : NULL;
+}
+
 static bool is_whole(ExprOp op)
 {
     return op == EXPR_floor || op == EXPR_ceil || op == EXPR_round;
@@ -238,6 +248,8 @@ const Expr *expr_unary(ExprPool *pool, ExprOp op, const Expr *a)
     if (is_whole(op) && a->op == EXPR_to_float)
         return a;
     const Expr *simpler = unary_of_same(op, a);
+    if (op == EXPR_not && !simpler)
+        simpler = opposite(pool, a);
     return simpler ? simpler : fold(pool, &(Expr){ .op = op, .type = result_type(op, a->type), .operand = { a } });
 }
 

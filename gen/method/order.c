@@ -79,10 +79,11 @@ static bool check_exclusions(Methods *methods)
 {
     bool fine = true;
     for (int i = 0; i < methods->list.count; i++)
-        for (int k = 0; k < methods->list.count; k++) {
+        for (int k = i + 1; k < methods->list.count; k++) {
             const Method *a = methods->list.items[i], *b = methods->list.items[k];
             const char *reason = method_text(a, "excludes_", b->name);
-            if (!reason || i == k)
+            reason = reason ? reason : method_text(b, "excludes_", a->name);
+            if (!reason)
                 continue;
             complain(methods->diag, a->choice.place, "%s and %s can't be used together: %s", a->name, b->name, reason);
             note(methods->diag, b->choice.place, "%s is here", b->name);

@@ -2082,14 +2082,10 @@ static void sam_descend(long first, long last)
 /* ON(on_step) */
 static void on_step(const struct kind *kind)
 {
-    if (!((now.step + 1) % 3 != 0)) {
+    if ((now.step + 1) % 3 == 0) {
         fold.sam_squares = fold_sam_squares();
         sam_ascend(now.first_trained, TRAINED);
-    }
-    if (!((now.step + 1) % 3 != 0)) {
         gradient_pass(kind);
-    }
-    if (!((now.step + 1) % 3 != 0)) {
         sam_descend(now.first_trained, TRAINED);
     }
 }
@@ -2104,16 +2100,6 @@ static void ema_begin(long first, long last)
 }
 
 static void ema_follow(long first, long last)
-{
-#pragma omp parallel for simd
-    for (long i = first; i < last; i++) {
-        const real parameter = weights[i];
-        const real average = ema_average[i];
-        ema_average[i] = 0.7071067811865476f * average + 0.2928932188134524f * parameter;
-    }
-}
-
-static void ema_follow_2(long first, long last)
 {
 #pragma omp parallel for simd
     for (long i = first; i < last; i++) {
@@ -2138,11 +2124,11 @@ static void on_batch_end(void)
         ema_average_exists = true;
         ema_follow(0, WEIGHTS);
     }
-    if (!(0 <= now.step + 1) && 0 <= now.step + 1) {
+    if (now.step + 1 < 0 && 0 <= now.step + 1) {
         if (!ema_average_exists)
             memcpy(ema_average, weights, sizeof(real) * WEIGHTS);
         ema_average_exists = true;
-        ema_follow_2(0, WEIGHTS);
+        ema_follow(0, WEIGHTS);
     }
     state.ema_begun = 0 <= now.step + 1 ? true : state.ema_begun;
 }

@@ -281,11 +281,33 @@ static bool differs_on_buffers(const ElementProgram *program)
     return false;
 }
 
+/* Two calls of one function of a method make two programs of the same text. */
+static bool same_program(const ElementProgram *a, const ElementProgram *b)
+{
+    bool same = text_equal(a->method, b->method) && text_equal(a->name, b->name) && a->assignments.count == b->assignments.count
+             && a->folds.count == b->folds.count;
+    for (int i = 0; same && i < a->assignments.count; i++)
+        same = a->assignments.items[i].slot == b->assignments.items[i].slot
+            && a->assignments.items[i].value == b->assignments.items[i].value;
+    for (int i = 0; same && i < a->folds.count; i++)
+        same = a->folds.items[i] == b->folds.items[i];
+    return same;
+}
+
+static bool fold_is_printed(const PrintedArray *done, const Fold *fold)
+{
+    for (int i = 0; i < done->count; i++)
+        for (int k = 0; k < done->items[i].program->folds.count; k++)
+            if (done->items[i].program->folds.items[k] == fold)
+                return true;
+    return false;
+}
+
 static const Printed *printed(Emit *emit, PrintedArray *done, const ElementProgram *program, bool covers_buffers, Writer *out)
 {
     for (int i = 0; i < done->count; i++) {
         Printed *entry = &done->items[i];
-        if (entry->program != program)
+        if (!same_program(entry->program, program))
             continue;
         if (covers_buffers && !entry->on_buffers)
             entry->on_buffers = differs_on_buffers(program) ? print_program(emit, program, true, out) : entry->on_weights;
@@ -293,7 +315,7 @@ static const Printed *printed(Emit *emit, PrintedArray *done, const ElementProgr
     }
     Printed entry = { .program = program, .by_tensor = folds_by_tensor(program) };
     for (int i = 0; i < program->folds.count; i++)
-        if (program->folds.items[i]->scope == SCOPE_MODEL)
+        if (program->folds.items[i]->scope == SCOPE_MODEL && !fold_is_printed(done, program->folds.items[i]))
             print_fold(emit, program->folds.items[i], out);
     entry.on_weights = print_program(emit, program, false, out);
     if (covers_buffers)
@@ -319,8 +341,6 @@ static void print_run(Emit *emit, const Printed *printed, bool whole, Writer *ou
 
 static void print_action(Emit *emit, const Action *action, PrintedArray *done, Writer *out)
 {
-    if (action->condition)
-        writer_line(out, "if (%s) {", emit_host_expr(emit, action->condition));
     switch (action->kind) {
     case ACTION_EACH_PARAMETER:
     case ACTION_EACH_WEIGHT:
@@ -334,8 +354,20 @@ static void print_action(Emit *emit, const Action *action, PrintedArray *done, W
     case ACTION_SET_STATE:
         bug("states are set together");
     }
-    if (action->condition)
+}
+
+/* Actions in a row under one condition stand in one block: nothing that a condition reads changes within an event. */
+static int print_actions(Emit *emit, const ActionArray *actions, int from, PrintedArray *done, Writer *out)
+{
+    const Expr *condition = actions->items[from].condition;
+    int to = from;
+    if (condition)
+        writer_line(out, "if (%s) {", emit_host_expr(emit, condition));
+    for (; to < actions->count && actions->items[to].kind != ACTION_SET_STATE && actions->items[to].condition == condition; to++)
+        print_action(emit, &actions->items[to], done, out);
+    if (condition)
         writer_line(out, "}");
+    return to;
 }
 
 static bool reads(const Expr *expr, const Scalar *scalar)
@@ -391,7 +423,7 @@ static void print_event(Emit *emit, const char *name, const ActionArray *actions
         if (actions->items[i].kind == ACTION_SET_STATE)
             i = print_states_set(emit, actions, i, out);
         else
-            print_action(emit, &actions->items[i++], done, out);
+            i = print_actions(emit, actions, i, done, out);
     writer_line(out, "}");
 }
 
