@@ -129,7 +129,7 @@ Compile *compile_begin(Arena *run, Diagnostics *diag, const Options *options, Bu
         return NULL;
     Program *program = compile->program = arena_new(run, Program);
     *program = (Program){ .arena = run, .exprs = expr_pool(run), .recipe = compile->recipe, .score = -1,
-                          .command = options->command, .generator = "composer-gen 0.1", .plan_mode = options->plan_mode };
+                          .command = options->command, .generator = "composer-gen 0.1" };
     program->methods = methods_load(run, program->exprs, diag, compile->recipe, options->method_dirs.items,
                                     options->method_dirs.count, home_path(compile, "recipes/models"));
     bool model = load_model(compile), facts = gather_facts(compile), kept = check_promises(compile);

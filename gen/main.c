@@ -71,8 +71,6 @@ static bool read_flag(Arena *run, CommandLine *line, int argc, char **argv, int 
         line->options.dump = value;
     else if ((value = take_value(argc, argv, i, "--methods")))
         array_push(run, &line->options.method_dirs, value);
-    else if ((value = take_value(argc, argv, i, "--plan")))
-        line->options.plan_mode = value;
     else if ((value = take_value(argc, argv, i, "--bisect-pass")))
         line->options.stop_after_pass = atoi(value);
     else if ((value = take_value(argc, argv, i, "--list")))
@@ -85,7 +83,7 @@ static bool read_flag(Arena *run, CommandLine *line, int argc, char **argv, int 
 static void unknown_word(const char *word)
 {
     static const char *const flags[] = { "--explain", "--check", "--print-config", "--schema", "--help", "--version", "-o", "-d",
-                                         "--methods", "--plan", "--bisect-pass", "--list" };
+                                         "--methods", "--bisect-pass", "--list" };
     const char *nearest = text_nearest(word, flags, sizeof flags / sizeof *flags);
     fprintf(stderr, "composer-gen: unknown option '%s'", word);
     fprintf(stderr, nearest ? "; did you mean '%s'?\n" : "; see --help\n", nearest);

@@ -10,7 +10,6 @@ typedef struct Options {
     const char *home;                   /* the installation: methods/, recipes/models/, templates/, runtime/ */
     const char *command;                /* as typed, for the head of the program */
     const char *dump;                   /* -d PASS: print the graphs after this pass; NULL */
-    const char *plan_mode;              /* --plan=poison; NULL */
     int stop_after_pass;                /* --bisect-pass: run only so many optional passes; -1 = all */
 } Options;
 

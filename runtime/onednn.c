@@ -3,6 +3,7 @@
 #include "onednn.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 //% part dnnl_check
 static void dnnl_check(dnnl_status_t status, const char *doing)
@@ -16,6 +17,21 @@ static void dnnl_check(dnnl_status_t status, const char *doing)
 //% part dnnl_conv_plan
 static dnnl_engine_t conv_engine;
 static dnnl_stream_t conv_stream;
+
+/* Version 2.6 writes behind its scratch memory in strided 1x1 convolutions whose channels are no multiple of its vectors
+ * (it gathers the pixels that count, with padded channels). Its other implementations don't. */
+static bool conv_is_unsafe(const struct conv2d_shape *s)
+{
+    const bool pointwise = s->kernel[0] == 1 && s->kernel[1] == 1, strided = s->stride[0] > 1 || s->stride[1] > 1;
+    return pointwise && strided && (s->in_channels % 16 || s->out_channels % 16);
+}
+
+static bool conv_is_acceptable(const_dnnl_primitive_desc_t description, bool careful)
+{
+    const char *name = NULL;
+    dnnl_check(dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name), "an implementation's name");
+    return !careful || strncmp(name, "jit_1x1", strlen("jit_1x1")) != 0;
+}
 
 /* Where the library's second and third major version differ: how a layout and a convolution are described. */
 #if DNNL_VERSION_MAJOR >= 3
@@ -35,17 +51,22 @@ static void conv_layout_free(conv_layout layout)
 
 static dnnl_status_t conv_describe(dnnl_primitive_desc_t *made, enum dnnl_direction direction, conv_layout image,
                                         conv_layout weights, conv_layout result, const dnnl_dim_t *const window[4],
-                                        dnnl_primitive_desc_t forward)
+                                        dnnl_primitive_desc_t forward, bool careful)
 {
     const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+    dnnl_status_t status;
     if (direction == DNNL_GRAD_INPUT)
-        return dnnl_convolution_backward_data_primitive_desc_create(made, conv_engine, direct, image, weights, result, window[0],
+        status = dnnl_convolution_backward_data_primitive_desc_create(made, conv_engine, direct, image, weights, result, window[0],
                                                                     window[1], window[2], window[3], forward, NULL);
-    if (direction == DNNL_GRAD_WEIGHT)
-        return dnnl_convolution_backward_weights_primitive_desc_create(made, conv_engine, direct, image, weights, NULL, result,
-                                                                       window[0], window[1], window[2], window[3], forward, NULL);
-    return dnnl_convolution_forward_primitive_desc_create(made, conv_engine, dnnl_forward_training, direct, image, weights, NULL,
-                                                          result, window[0], window[1], window[2], window[3], NULL);
+    else if (direction == DNNL_GRAD_WEIGHT)
+        status = dnnl_convolution_backward_weights_primitive_desc_create(made, conv_engine, direct, image, weights, NULL, result,
+                                                                         window[0], window[1], window[2], window[3], forward, NULL);
+    else
+        status = dnnl_convolution_forward_primitive_desc_create(made, conv_engine, dnnl_forward_training, direct, image, weights,
+                                                                NULL, result, window[0], window[1], window[2], window[3], NULL);
+    while (status == dnnl_success && !conv_is_acceptable(*made, careful))
+        status = dnnl_primitive_desc_next_impl(*made);
+    return status;
 }
 #else
 typedef const dnnl_memory_desc_t *conv_layout;
@@ -64,7 +85,7 @@ static void conv_layout_free(conv_layout layout)
 
 static dnnl_status_t conv_describe(dnnl_primitive_desc_t *made, enum dnnl_direction direction, conv_layout image,
                                         conv_layout weights, conv_layout result, const dnnl_dim_t *const window[4],
-                                        dnnl_primitive_desc_t forward)
+                                        dnnl_primitive_desc_t forward, bool careful)
 {
     const dnnl_alg_kind_t direct = dnnl_convolution_direct;
     dnnl_convolution_desc_t conv;
@@ -78,7 +99,20 @@ static dnnl_status_t conv_describe(dnnl_primitive_desc_t *made, enum dnnl_direct
     else
         status = dnnl_dilated_convolution_forward_desc_init(&conv, dnnl_forward_training, direct, image, weights, NULL, result,
                                                             window[0], window[1], window[2], window[3]);
-    return status == dnnl_success ? dnnl_primitive_desc_create(made, &conv, NULL, conv_engine, forward) : status;
+    dnnl_primitive_desc_iterator_t choices;
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_iterator_create(&choices, &conv, NULL, conv_engine, forward);
+    if (status != dnnl_success)
+        return status;
+    for (*made = dnnl_primitive_desc_iterator_fetch(choices); !conv_is_acceptable(*made, careful);) {
+        dnnl_primitive_desc_destroy(*made);
+        status = dnnl_primitive_desc_iterator_next(choices);
+        if (status != dnnl_success)
+            break;
+        *made = dnnl_primitive_desc_iterator_fetch(choices);
+    }
+    dnnl_primitive_desc_iterator_destroy(choices);
+    return status;
 }
 #endif
 
@@ -98,11 +132,12 @@ static dnnl_primitive_desc_t conv_described(const struct conv2d_shape *s, enum d
     const dnnl_dims_t stride = { s->stride[0], s->stride[1] }, dilation = { s->dilation[0] - 1, s->dilation[1] - 1 };
     const dnnl_dims_t before = { s->before[0], s->before[1] }, after = { s->after[0], s->after[1] };
     const dnnl_dim_t *const window[4] = { stride, dilation, before, after };
+    const bool careful = conv_is_unsafe(s);
     dnnl_primitive_desc_t forward, made;
-    dnnl_check(conv_describe(&forward, DNNL_FORWARD, image, weights, result, window, NULL), "a convolution");
+    dnnl_check(conv_describe(&forward, DNNL_FORWARD, image, weights, result, window, NULL, careful), "a convolution");
     if (direction == DNNL_FORWARD)
         return forward;
-    dnnl_check(conv_describe(&made, direction, image, weights, result, window, forward), "a convolution's gradient");
+    dnnl_check(conv_describe(&made, direction, image, weights, result, window, forward, careful), "a convolution's gradient");
     dnnl_primitive_desc_destroy(forward);
     return made;
 }

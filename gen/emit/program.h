@@ -72,7 +72,6 @@ typedef struct Program {
     double flops_forward, flops_step;   /* of one sample forward; of one full step */
     const char *command;                /* the generator's command line, as typed */
     const char *generator;              /* "composer-gen 0.1" */
-    const char *plan_mode;              /* NULL or "poison" */
 } Program;
 
 /* The emitted program as text; NULL after complaints. templates_dir and runtime_dir hold the parts. */

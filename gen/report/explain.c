@@ -77,7 +77,7 @@ double report_flops(const Graph *graph)
 static void explain_run(Buffer *out, const Program *program)
 {
     const RunFacts *facts = &program->methods->facts;
-    buffer_add(out, "run: %lld steps, %lld a epoch of %lld samples; evaluation of %lld samples\n", (long long)facts->steps,
+    buffer_add(out, "run: %lld steps, %lld an epoch of %lld samples; evaluation of %lld samples\n", (long long)facts->steps,
                (long long)facts->batches_per_epoch, (long long)facts->train_samples, (long long)program->evaluation_samples);
     int64_t step = 0;
     for (int i = 0; i < program->run.count && i < 24; i++) {
