@@ -1,6 +1,7 @@
 /* build.c -- making nodes, and the small builders that layers, gradients and rewrites share. */
 #include <string.h>
 
+#include "ir/graph_text.h"
 #include "ir/shape.h"
 
 Graph *graph_create(Arena *arena, ExprPool *exprs)
@@ -23,21 +24,31 @@ static void check_inputs(Op op, Node *const *inputs, int count)
             bug("input %d of %s is missing", i, info->name);
 }
 
-static ShapeAnswer ask(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at, const Shape *given)
+static _Noreturn void refuse(const ShapeQuery *query, const char *wrong)
 {
-    ShapeQuery query = { op, inputs, count, at, given };
+    Arena *arena = arena_create();
+    Buffer out = { .arena = arena };
+    for (int i = 0; i < query->count; i++)
+        buffer_add(&out, " %s", shape_text(arena, query->inputs[i]->shape));
+    if (query->given)
+        buffer_add(&out, " as %s", shape_text(arena, *query->given));
+    attributes_print(&out, query->op, query->at, query->count ? query->inputs[0]->shape.rank : 0);
+    bug("%s of%s: %s", op_info[query->op].name, buffer_text(&out), wrong);
+}
+
+static ShapeAnswer ask(const ShapeQuery *query)
+{
     ShapeAnswer answer = { 0 };
-    const char *wrong = shape_rules[op](&query, &answer);
-    if (wrong) {
-        Buffer shapes = { .arena = graph->arena };
-        for (int i = 0; i < count; i++)
-            buffer_add(&shapes, " %s", shape_text(graph->arena, inputs[i]->shape));
-        bug("%s of%s: %s", op_info[op].name, buffer_text(&shapes), wrong);
-    }
+    const char *wrong = shape_rules[query->op](query, &answer);
+    if (!wrong && query->given && !shape_equal(answer.shape, *query->given))
+        wrong = "the shape asked for is not that of its rule";
+    if (wrong)
+        refuse(query, wrong);
     return answer;
 }
 
-static Node *make(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at, Shape shape, DType dtype)
+static Node *make(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at, Shape shape,
+                  DType dtype)
 {
     Node *node = arena_new(graph->arena, Node);
     *node = (Node){
@@ -51,19 +62,20 @@ static Node *make(Graph *graph, Op op, Node *const *inputs, int count, const Att
     return node;
 }
 
+static const Attributes no_attributes;
+
 Node *node_add(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at)
 {
-    static const Attributes none;
     check_inputs(op, inputs, count);
-    ShapeAnswer answer = ask(graph, op, inputs, count, at ? at : &none, NULL);
+    ShapeAnswer answer = ask(&(ShapeQuery){ op, inputs, count, at ? at : &no_attributes, NULL, DTYPE_REAL });
     return make(graph, op, inputs, count, at, answer.shape, answer.dtype);
 }
 
-Node *node_add_shaped(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at, Shape shape, DType dtype)
+Node *node_add_shaped(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at, Shape shape,
+                      DType dtype)
 {
-    static const Attributes none;
     check_inputs(op, inputs, count);
-    (void)ask(graph, op, inputs, count, at ? at : &none, &shape);
+    (void)ask(&(ShapeQuery){ op, inputs, count, at ? at : &no_attributes, &shape, dtype });
     return make(graph, op, inputs, count, at, shape, dtype);
 }
 
@@ -85,7 +97,7 @@ Node *node_map_shaped(Graph *graph, const Expr *expr, Node *const *inputs, int c
 Node *node_map(Graph *graph, const Expr *expr, Node *const *inputs, int count)
 {
     check_inputs(OP_map, inputs, count);
-    ShapeAnswer answer = ask(graph, OP_map, inputs, count, NULL, NULL);
+    ShapeAnswer answer = ask(&(ShapeQuery){ OP_map, inputs, count, &no_attributes, NULL, DTYPE_REAL });
     return node_map_shaped(graph, expr, inputs, count, answer.shape);
 }
 
@@ -152,24 +164,31 @@ int *graph_uses(const Graph *graph, Arena *arena)
 
 /* ---- small builders ---- */
 
-static const Expr *operand(Graph *graph, int slot)
+static const Expr *operand(Graph *graph, int slot, const Node *node)
 {
-    return expr_input(graph->exprs, slot, TYPE_FLOAT);
+    return expr_input(graph->exprs, slot, dtype_is_whole(node->dtype) ? TYPE_INT : TYPE_FLOAT);
+}
+
+static Node *combine(Graph *graph, ExprOp op, Node *a, Node *b)
+{
+    const Expr *expr = expr_binary(graph->exprs, op, operand(graph, 0, a), operand(graph, 1, b));
+    return node_map(graph, expr, (Node *[]){ a, b }, 2);
 }
 
 Node *build_add(Graph *graph, Node *a, Node *b)
 {
-    return node_map(graph, expr_binary(graph->exprs, EXPR_add, operand(graph, 0), operand(graph, 1)), (Node *[]){ a, b }, 2);
+    return combine(graph, EXPR_add, a, b);
 }
 
 Node *build_mul(Graph *graph, Node *a, Node *b)
 {
-    return node_map(graph, expr_binary(graph->exprs, EXPR_mul, operand(graph, 0), operand(graph, 1)), (Node *[]){ a, b }, 2);
+    return combine(graph, EXPR_mul, a, b);
 }
 
 Node *build_scale(Graph *graph, Node *a, double factor)
 {
-    return node_map(graph, expr_binary(graph->exprs, EXPR_mul, operand(graph, 0), expr_number(graph->exprs, factor)), &a, 1);
+    const Expr *expr = expr_binary(graph->exprs, EXPR_mul, operand(graph, 0, a), expr_number(graph->exprs, factor));
+    return node_map(graph, expr, &a, 1);
 }
 
 Node *build_reshape(Graph *graph, Node *x, Shape shape)

@@ -1,4 +1,5 @@
 /* graph_read.c -- reads what graph_print writes. Scalars and tables are made as they are met. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,28 +43,38 @@ static bool expect(Reader *reader, const char *text)
     return literal(reader, text) || fail(reader, text_format(reader->arena, "'%s' is expected", text));
 }
 
+/* strtoll and strtod would go on to the next line for a number. */
+static bool at_number(const Reader *reader)
+{
+    return !isspace((unsigned char)*reader->at);
+}
+
 static bool whole(Reader *reader, int64_t *value)
 {
     char *end;
     blanks(reader);
     *value = strtoll(reader->at, &end, 10);
-    if (end == reader->at)
+    if (end == reader->at || !at_number(reader))
         return fail(reader, "a whole number is expected");
     reader->at = end;
     return true;
 }
 
-/* One of `names`, followed by anything that is no part of a name. */
-static int word(Reader *reader, const char *const *names, int count)
+/* One of `names`, followed by anything that is no part of a name; -1 when it is none. */
+static int word(Reader *reader, const char *const *names, int count, const char *what)
 {
     blanks(reader);
     size_t length = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    const char *given = text_slice(reader->arena, reader->at, length);
     for (int i = 0; i < count; i++)
-        if (strlen(names[i]) == length && strncmp(names[i], reader->at, length) == 0) {
+        if (text_equal(names[i], given)) {
             reader->at += length;
             return i;
         }
-    fail(reader, "a known word is expected");
+    const char *near = text_nearest(given, names, count);
+    fail(reader, near ? text_format(reader->arena, "there is no %s '%s'; did you mean '%s'?", what, given, near)
+               : length ? text_format(reader->arena, "there is no %s '%s'", what, given)
+                        : text_format(reader->arena, "%s is expected", what));
     return -1;
 }
 
@@ -106,28 +117,65 @@ static bool shape(Reader *reader, Shape *shape)
     return true;
 }
 
-static bool field(Reader *reader, const AttributeField *field, Attributes *at)
+static bool number(Reader *reader, double *value)
 {
-    char *to = (char *)at + field->offset;
+    char *end;
+    *value = strtod(reader->at, &end);
+    if (end == reader->at || !at_number(reader))
+        return fail(reader, "a number is expected");
+    reader->at = end;
+    return true;
+}
+
+/* A whole number from `least` to `most`. */
+static bool bounded(Reader *reader, int64_t least, int64_t most, int64_t *value)
+{
+    const char *start = reader->at;
+    if (!whole(reader, value))
+        return false;
+    if (*value >= least && *value <= most)
+        return true;
+    reader->at = start;
+    return fail(reader, text_format(reader->arena, "a number from %lld to %lld is expected", (long long)least,
+                                    (long long)most));
+}
+
+static void store(Reader *reader, const AttributeField *field, void *to, int i)
+{
+    int64_t integer = 0;
+    switch (field->type) {
+    case FIELD_INT:
+        bounded(reader, INT32_MIN, INT32_MAX, &integer);
+        ((int *)to)[i] = (int)integer;
+        break;
+    case FIELD_BOOL:
+        bounded(reader, 0, 1, &integer);
+        ((bool *)to)[i] = integer == 1;
+        break;
+    case FIELD_INT64:  whole(reader, &((int64_t *)to)[i]); break;
+    case FIELD_DOUBLE: number(reader, &((double *)to)[i]); break;
+    case FIELD_WORD:   ((int *)to)[i] = word(reader, field->words, field->word_count, field->name); break;
+    }
+}
+
+static bool field(Reader *reader, const AttributeField *field, int rank, Attributes *at)
+{
+    int count = field->count == COUNT_IS_RANK ? rank : field->count;
     if (!expect(reader, text_format(reader->arena, "%s=", field->name)))
         return false;
-    for (int i = 0; i < field->count; i++) {
-        char *end;
-        if (i && !expect(reader, ","))
-            return false;
-        double number = strtod(reader->at, &end);
-        if (end == reader->at)
-            return fail(reader, "a number is expected");
-        long long integer = strtoll(reader->at, NULL, 10);
-        reader->at = end;
-        switch (field->type) {
-        case FIELD_INT:    ((int *)(void *)to)[i] = (int)integer; break;
-        case FIELD_INT64:  ((int64_t *)(void *)to)[i] = integer; break;
-        case FIELD_DOUBLE: ((double *)(void *)to)[i] = number; break;
-        case FIELD_BOOL:   ((bool *)(void *)to)[i] = integer != 0; break;
-        }
-    }
-    return true;
+    for (int i = 0; i < count && !reader->wrong; i++)
+        if (!i || expect(reader, ","))
+            store(reader, field, (char *)at + field->offset, i);
+    return !reader->wrong;
+}
+
+/* "label=0" or 1 */
+static bool flag(Reader *reader, const char *label, bool *value)
+{
+    int64_t integer = 0;
+    bool fine = expect(reader, label) && bounded(reader, 0, 1, &integer);
+    *value = integer;
+    return fine;
 }
 
 static Parameter *parameter_named(Reader *reader, const char *name)
@@ -136,22 +184,6 @@ static Parameter *parameter_named(Reader *reader, const char *name)
         if (text_equal(reader->parameters.items[i]->name, name))
             return reader->parameters.items[i];
     return NULL;
-}
-
-static bool parameter(Reader *reader, Shape shape, Attributes *at)
-{
-    int64_t leaf, buffer;
-    const char *text = name(reader);
-    if (!text || !expect(reader, "leaf=") || !whole(reader, &leaf) || !expect(reader, "buffer=") || !whole(reader, &buffer))
-        return false;
-    Parameter *known = parameter_named(reader, text);
-    if (!known) {
-        known = arena_new(reader->arena, Parameter);
-        *known = (Parameter){ .name = text, .id = reader->parameters.count, .leaf = (int)leaf, .shape = shape, .is_buffer = buffer != 0 };
-        array_push(reader->arena, &reader->parameters, known);
-    }
-    at->parameter.is = known;
-    return true;
 }
 
 /* ---- expressions ---- */
@@ -165,7 +197,8 @@ static const Scalar *scalar_named(void *context, const char *name)
         if (text_equal(reader->scalars.items[i]->name, own) && text_equal(reader->scalars.items[i]->method, method))
             return reader->scalars.items[i];
     Scalar *scalar = arena_new(reader->arena, Scalar);
-    *scalar = (Scalar){ .name = text_format(reader->arena, "%s", own), .method = method, .kind = SCALAR_DRAW, .id = reader->scalars.count };
+    *scalar = (Scalar){ .name = text_format(reader->arena, "%s", own), .method = method, .kind = SCALAR_DRAW,
+                        .id = reader->scalars.count };
     array_push(reader->arena, &reader->scalars, scalar);
     return scalar;
 }
@@ -195,6 +228,33 @@ static const Expr *expression(Reader *reader, const char *label)
     return expr;
 }
 
+/* ---- parameters ---- */
+
+/* A parameter that several nodes read is the same each time. */
+static bool same_parameter(const Parameter *a, const Parameter *b)
+{
+    return shape_equal(a->shape, b->shape) && a->leaf == b->leaf && a->is_buffer == b->is_buffer
+        && a->fan_in_first == b->fan_in_first && a->initial == b->initial;
+}
+
+static bool parameter(Reader *reader, Shape shape, Attributes *at)
+{
+    int64_t leaf;
+    Parameter read = { .shape = shape, .id = reader->parameters.count };
+    if (!(read.name = name(reader)) || !expect(reader, "leaf=") || !bounded(reader, 0, INT32_MAX, &leaf)
+        || !flag(reader, "buffer=", &read.is_buffer) || !flag(reader, "fan_in_first=", &read.fan_in_first))
+        return false;
+    read.leaf = (int)leaf;
+    read.initial = expression(reader, "initial:");
+    Parameter *known = parameter_named(reader, read.name);
+    if (!known) {
+        known = arena_copy(reader->arena, &read, sizeof read);
+        array_push(reader->arena, &reader->parameters, known);
+    }
+    at->parameter.is = known;
+    return same_parameter(known, &read) || fail(reader, "a parameter of that name was different before");
+}
+
 /* ---- lines ---- */
 
 static bool inputs(Reader *reader, NodeArray *list)
@@ -215,10 +275,11 @@ static Op op_named(Reader *reader)
     const char *names[OP_COUNT];
     for (Op op = 0; op < OP_COUNT; op++)
         names[op] = op_info[op].name;
-    return (Op)word(reader, names, OP_COUNT);
+    return (Op)word(reader, names, OP_COUNT, "op");
 }
 
-static bool node_line(Reader *reader)
+/* "%7 = conv2d %3 %5 real[2,8,4,4] rows "conv1"": what all nodes have. */
+static bool node_head(Reader *reader, Node *node)
 {
     int64_t id;
     NodeArray list = { 0 };
@@ -226,35 +287,53 @@ static bool node_line(Reader *reader)
         return false;
     if (id != reader->graph->nodes.count)
         return fail(reader, "nodes are numbered in their order");
-    Node *node = arena_new(reader->arena, Node);
     node->id = (int)id;
     node->op = op_named(reader);
     if (reader->wrong || !inputs(reader, &list))
         return false;
     node->inputs = list.items;
     node->input_count = list.count;
-    node->dtype = (DType)word(reader, dtype_names, 4);
+    node->dtype = (DType)word(reader, dtype_names, DTYPE_NAMES, "dtype");
     if (reader->wrong || !shape(reader, &node->shape))
         return false;
-    node->layout = (Layout)word(reader, layout_names, 2);
+    node->layout = (Layout)word(reader, layout_names, LAYOUT_NAMES, "layout");
     const char *text = reader->wrong ? NULL : name(reader);
     node->name = text && *text ? text : NULL;
-    AttributeFields attributes = attribute_fields(node->op);
-    for (int i = 0; i < attributes.count && !reader->wrong; i++)
-        field(reader, &attributes.fields[i], &node->at);
-    if (node->op == OP_parameter && !reader->wrong)
-        parameter(reader, node->shape, &node->at);
-    node->expr = reader->wrong ? NULL : expression(reader, "expr:");
-    const Expr *share = reader->wrong ? NULL : expression(reader, "share:");
-    if (share)
-        node->at.loss.share = share;
-    array_push(reader->arena, &reader->graph->nodes, node);
     return !reader->wrong;
+}
+
+/* What it has of its own. */
+static bool node_tail(Reader *reader, Node *node)
+{
+    AttributeFields attributes = attribute_fields(node->op);
+    for (int i = 0; i < attributes.count; i++)
+        if (!field(reader, &attributes.fields[i], node->shape.rank, &node->at))
+            return false;
+    if (node->op == OP_parameter && !parameter(reader, node->shape, &node->at))
+        return false;
+    node->expr = expression(reader, "expr:");
+    if (!reader->wrong && op_has_share(node->op))
+        node->at.loss.share = expression(reader, "share:");
+    return !reader->wrong;
+}
+
+static bool node_line(Reader *reader)
+{
+    const char *start = reader->at;
+    Node *node = arena_new(reader->arena, Node);
+    if (!node_head(reader, node) || !node_tail(reader, node))
+        return false;
+    array_push(reader->arena, &reader->graph->nodes, node);
+    const char *wrong = node_verify(reader->graph, node, reader->arena);
+    if (!wrong)
+        return true;
+    reader->at = start;
+    return fail(reader, wrong);
 }
 
 static bool output_line(Reader *reader)
 {
-    Output output = { .kind = (OutputKind)word(reader, output_names, 6) };
+    Output output = { .kind = (OutputKind)word(reader, output_names, OUTPUT_NAMES, "output") };
     if (reader->wrong || !(output.node = reference(reader)))
         return false;
     const char *text = name(reader);
@@ -285,7 +364,8 @@ static Place place_of(const Reader *reader, const Source *source)
 Graph *graph_read(Arena *arena, ExprPool *exprs, const Source *source, Diagnostics *diag)
 {
     const char *text = text_slice(arena, source->bytes, source->length);
-    Reader reader = { .arena = arena, .graph = graph_create(arena, exprs), .start = text, .at = text, .end = text + source->length };
+    Reader reader = { .arena = arena, .graph = graph_create(arena, exprs),
+                      .start = text, .at = text, .end = text + source->length };
     while (reader.at < reader.end && !reader.wrong) {
         if (*reader.at == '\n' || *reader.at == '#') {
             reader.at += strcspn(reader.at, "\n");

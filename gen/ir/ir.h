@@ -204,7 +204,7 @@ bool shape_broadcast(Shape a, Shape b, Shape *common);
 Graph *graph_create(Arena *arena, ExprPool *exprs);
 Node *node_add(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at);
 Node *node_add_shaped(Graph *graph, Op op, Node *const *inputs, int count, const Attributes *at,
-                      Shape shape, DType dtype);    /* for the ops whose rule is shape_given */
+                      Shape shape, DType dtype);    /* where the rule needs a shape: leaves, reshape, resize2d, gradients */
 Node *node_result(Graph *graph, Node *producer, int index);     /* result 0 is the producer itself */
 Node *node_map(Graph *graph, const Expr *expr, Node *const *inputs, int count);
 Node *node_map_shaped(Graph *graph, const Expr *expr, Node *const *inputs, int count, Shape shape);
@@ -230,10 +230,13 @@ Node *build_matmul(Graph *graph, Node *a, Node *b, bool transpose_a, bool transp
 Node *build_sum_to(Graph *graph, Node *x, Shape shape);
 
 /* ---- verification (verify.c) ---- */
-/* Checks arity, order, dtype, shape rule, expression slots, outputs. Returns NULL or what is wrong. */
+/* Checks arity, order, dtype, shape rule, attributes, expression slots, outputs. Returns NULL or what is wrong:
+ * "node 55, slice 'cut' [5,3] of %2 [5,7], axis=1 begin=1 end=8 stride=2: its range does not lie in the axis" */
 const char *graph_verify(const Graph *graph, Arena *arena);
+/* The same of one node; those before it are well. */
+const char *node_verify(const Graph *graph, const Node *node, Arena *arena);
 
-/* ---- text form (text.c): prints and reads back ---- */
+/* ---- text form (graph_text.c, graph_read.c): prints and reads back ---- */
 void graph_print(Buffer *out, const Graph *graph);
 /* Parameters are made as they are met. NULL and a complaint when the text is malformed. */
 Graph *graph_read(Arena *arena, ExprPool *exprs, const Source *source, Diagnostics *diag);

@@ -17,6 +17,11 @@ const OpInfo op_info[OP_COUNT] = {
 #include "ir/ops.def"
 };
 
+bool dtype_is_whole(DType dtype)
+{
+    return dtype == DTYPE_INT32 || dtype == DTYPE_UINT8;
+}
+
 Shape shape_of(int rank, ...)
 {
     Shape shape = { .rank = rank };

@@ -8,6 +8,7 @@ typedef struct ShapeQuery {
     int count;
     const Attributes *at;
     const Shape *given;                 /* the shape asked for; NULL: the rule alone decides */
+    DType dtype;                        /* the dtype asked for, with `given` */
 } ShapeQuery;
 
 typedef struct ShapeAnswer {
@@ -15,7 +16,11 @@ typedef struct ShapeAnswer {
     DType dtype;
 } ShapeAnswer;
 
-/* NULL and the answer, or what does not fit. */
+/* NULL and the answer, or what does not fit. The inputs are right in number and in themselves; attributes and
+ * `given` may be anything with extents of at least 1. */
 typedef const char *ShapeRule(const ShapeQuery *query, ShapeAnswer *answer);
 
 extern ShapeRule *const shape_rules[OP_COUNT];
+
+/* Integers that a tensor of this dtype holds, or reals. */
+bool dtype_is_whole(DType dtype);

@@ -52,12 +52,20 @@ static void choose_storage(Plan *plan, Graph *const *graphs, int count)
     }
 }
 
+static PlanSlot *owner(Plan *plan, const Node *node)
+{
+    PlanSlot *slot = &plan->slots[node->id];
+    while (slot->storage == STORE_ALIAS)
+        slot = &plan->slots[slot->of->id];
+    return slot;
+}
+
 /* Outputs that have a home outside the arena are written there at once. */
 static void pin_outputs(Plan *plan, const Graph *graph, bool write_gradients)
 {
     for (int i = 0; i < graph->outputs.count; i++) {
         const Output *output = &graph->outputs.items[i];
-        PlanSlot *slot = &plan->slots[output->node->id];
+        PlanSlot *slot = owner(plan, output->node);
         if (slot->storage != STORE_ARENA)
             continue;
         if (output->kind == OUTPUT_BUFFER)
@@ -65,14 +73,6 @@ static void pin_outputs(Plan *plan, const Graph *graph, bool write_gradients)
         else if (output->kind == OUTPUT_GRADIENT && write_gradients)
             slot->storage = STORE_GRADIENT, slot->parameter = output->parameter;
     }
-}
-
-static PlanSlot *owner(Plan *plan, const Node *node)
-{
-    PlanSlot *slot = &plan->slots[node->id];
-    while (slot->storage == STORE_ALIAS)
-        slot = &plan->slots[slot->of->id];
-    return slot;
 }
 
 /* A result is written when its producer runs, and lives until its last use or, for an output, to the end. */

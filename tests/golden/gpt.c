@@ -317,20 +317,13 @@ static const struct tensor {
         d_transformer_ln_f = 65536, /* (2, 256) */
         d_transformer_ln_f_2 = 417792, /* (16, 16, 32) */
         d_transformer_ln_f_3 = 65536, /* (2, 32) */
-        d_transformer_ln_f_4 = 409600, /* (1, 32) */
-        d_transformer_ln_f_5 = 409632, /* (1, 32) */
-        d_transformer_h_1_mlp_c_proj = 409664, /* (1, 1, 32) */
         d_transformer_h_1_mlp_c_proj_product = 65536, /* (256, 128) */
         d_transformer_h_1_mlp_gelu_tanh = 98304, /* (16, 16, 128) */
-        d_transformer_h_1_mlp_c_fc = 221184, /* (1, 1, 128) */
         d_transformer_h_1_mlp_c_fc_product = 65536, /* (256, 32) */
         d_transformer_h_1_ln_2 = 81920, /* (2, 256) */
         d_transformer_h_1_ln_2_2 = 73728, /* (16, 16, 32) */
         d_transformer_h_1_ln_2_3 = 114688, /* (16, 16, 32) */
         d_transformer_h_1_ln_2_4 = 73728, /* (2, 32) */
-        d_transformer_h_1_ln_2_5 = 221312, /* (1, 32) */
-        d_transformer_h_1_ln_2_6 = 221344, /* (1, 32) */
-        d_transformer_h_1_attn_c_proj = 221376, /* (1, 1, 32) */
         d_transformer_h_1_attn_c_proj_product = 65536, /* (256, 32) */
         d_transformer_h_1_attn_transpose_4 = 73728, /* (16, 4, 16, 8) */
         d_transformer_h_1_attn_attention = 442368, /* (16, 4, 16) */
@@ -345,26 +338,18 @@ static const struct tensor {
         d_transformer_h_1_attn_transpose = 90112, /* (16, 16, 4, 8) */
         d_transformer_h_1_attn_slice = 65536, /* (16, 16, 96) */
         d_transformer_h_1_attn_slice_4 = 90112, /* (16, 16, 96) */
-        d_transformer_h_1_attn_c_attn = 204800, /* (1, 1, 96) */
         d_transformer_h_1_attn_c_attn_product = 65536, /* (256, 32) */
         d_transformer_h_1_ln_1 = 81920, /* (2, 256) */
         d_transformer_h_1_ln_1_2 = 73728, /* (16, 16, 32) */
         d_transformer_h_1_ln_1_3 = 196608, /* (16, 16, 32) */
         d_transformer_h_1_ln_1_4 = 73728, /* (2, 32) */
-        d_transformer_h_1_ln_1_5 = 204896, /* (1, 32) */
-        d_transformer_h_1_ln_1_6 = 204928, /* (1, 32) */
-        d_transformer_h_0_mlp_c_proj = 204960, /* (1, 1, 32) */
         d_transformer_h_0_mlp_c_proj_product = 65536, /* (256, 128) */
         d_transformer_h_0_mlp_gelu_tanh = 98304, /* (16, 16, 128) */
-        d_transformer_h_0_mlp_c_fc = 155648, /* (1, 1, 128) */
         d_transformer_h_0_mlp_c_fc_product = 65536, /* (256, 32) */
         d_transformer_h_0_ln_2 = 81920, /* (2, 256) */
         d_transformer_h_0_ln_2_2 = 73728, /* (16, 16, 32) */
         d_transformer_h_0_ln_2_3 = 139264, /* (16, 16, 32) */
         d_transformer_h_0_ln_2_4 = 73728, /* (2, 32) */
-        d_transformer_h_0_ln_2_5 = 155776, /* (1, 32) */
-        d_transformer_h_0_ln_2_6 = 155808, /* (1, 32) */
-        d_transformer_h_0_attn_c_proj = 155840, /* (1, 1, 32) */
         d_transformer_h_0_attn_c_proj_product = 65536, /* (256, 32) */
         d_transformer_h_0_attn_transpose_4 = 73728, /* (16, 4, 16, 8) */
         d_transformer_h_0_attn_attention = 443392, /* (16, 4, 16) */
@@ -379,14 +364,11 @@ static const struct tensor {
         d_transformer_h_0_attn_transpose = 90112, /* (16, 16, 4, 8) */
         d_transformer_h_0_attn_slice = 65536, /* (16, 16, 96) */
         d_transformer_h_0_attn_slice_4 = 90112, /* (16, 16, 96) */
-        d_transformer_h_0_attn_c_attn = 114688, /* (1, 1, 96) */
         d_transformer_h_0_attn_c_attn_product = 65536, /* (256, 32) */
         d_transformer_h_0_ln_1 = 81920, /* (2, 256) */
         d_transformer_h_0_ln_1_2 = 73728, /* (16, 16, 32) */
         d_transformer_h_0_ln_1_3 = 81920, /* (16, 16, 32) */
         d_transformer_h_0_ln_1_4 = 73728, /* (2, 32) */
-        d_transformer_h_0_ln_1_5 = 73792, /* (1, 32) */
-        d_transformer_h_0_ln_1_6 = 73824, /* (1, 32) */
         d_transformer_wte = 65536, /* (256, 32) */
     };
     static const real table_slope_4[4] = {
@@ -709,14 +691,6 @@ static void fill(real *y, long count, real value)
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++)
         y[i] = value;
-}
-
-/* What a micro-batch adds to a gradient: the first one writes, the others add. */
-static void accumulate(real *sum, const real *part, long count, bool first)
-{
-#pragma omp parallel for simd
-    for (long i = 0; i < count; i++)
-        sum[i] = first ? part[i] : sum[i] + part[i];
 }
 
 /* A box of at most six axes as outer * middle * inner: `outer` counts the first axes together. */
@@ -1495,7 +1469,7 @@ static void initialize(void)
 /* ---- steps ------------------------------------------------------------------------------------- */
 
 
-static void forward_transformer(void)
+static void forward(void)
 {
     gather(weights + transformer_wte_weight, batch.tokens, arena + transformer_wte, 256, 32);
     row_moments(arena + transformer_wte, arena + transformer_h_0_ln_1_moments, 256, 32);
@@ -1513,7 +1487,7 @@ static void forward_transformer(void)
         32 }, (const long[]){ 1536, 96, 1 }, (const long[]){ 512, 32, 1 });
 }
 
-static void forward_transformer_h_0_attn(void)
+static void forward_transformer_h_0(void)
 {
     move(arena + transformer_h_0_attn_slice_2, arena + transformer_h_0_attn_transpose_2, 4, (const long[]){ 16, 4, 16,
         8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
@@ -1530,10 +1504,6 @@ static void forward_transformer_h_0_attn(void)
         transformer_h_0_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, false);
     c_attn(arena + transformer_h_0_attn_c_proj_product, weights + transformer_h_0_attn_c_proj_bias, arena +
         transformer_h_0_attn_c_proj, 256, 32);
-}
-
-static void forward_transformer_h_0(void)
-{
     residual(arena + transformer_wte, arena + transformer_h_0_attn_c_proj, arena + transformer_h_0_residual, 8192);
     row_moments(arena + transformer_h_0_residual, arena + transformer_h_0_ln_2_moments, 256, 32);
     row_normalize(arena + transformer_h_0_residual, arena + transformer_h_0_ln_2_moments, weights +
@@ -1552,7 +1522,7 @@ static void forward_transformer_h_0(void)
         8192);
 }
 
-static void forward_transformer_h_1_ln_1(void)
+static void forward_transformer_h_1(void)
 {
     row_moments(arena + transformer_h_0_residual_2, arena + transformer_h_1_ln_1_moments, 256, 32);
     row_normalize(arena + transformer_h_0_residual_2, arena + transformer_h_1_ln_1_moments, weights +
@@ -1568,10 +1538,6 @@ static void forward_transformer_h_1_ln_1(void)
         (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
     move(arena + transformer_h_1_attn_c_attn + 32, arena + transformer_h_1_attn_slice_2, 3, (const long[]){ 16, 16,
         32 }, (const long[]){ 1536, 96, 1 }, (const long[]){ 512, 32, 1 });
-}
-
-static void forward_transformer_h_1_attn(void)
-{
     move(arena + transformer_h_1_attn_slice_2, arena + transformer_h_1_attn_transpose_2, 4, (const long[]){ 16, 4, 16,
         8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
     move(arena + transformer_h_1_attn_c_attn + 64, arena + transformer_h_1_attn_slice_3, 3, (const long[]){ 16, 16,
@@ -1587,10 +1553,6 @@ static void forward_transformer_h_1_attn(void)
         transformer_h_1_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, false);
     c_attn(arena + transformer_h_1_attn_c_proj_product, weights + transformer_h_1_attn_c_proj_bias, arena +
         transformer_h_1_attn_c_proj, 256, 32);
-}
-
-static void forward_transformer_h_1(void)
-{
     residual(arena + transformer_h_0_residual_2, arena + transformer_h_1_attn_c_proj, arena + transformer_h_1_residual,
         8192);
     row_moments(arena + transformer_h_1_residual, arena + transformer_h_1_ln_2_moments, 256, 32);
@@ -1610,7 +1572,7 @@ static void forward_transformer_h_1(void)
         8192);
 }
 
-static void forward_transformer_ln_f(void)
+static void forward_2(void)
 {
     row_moments(arena + transformer_h_1_residual_2, arena + transformer_ln_f_moments, 256, 32);
     row_normalize(arena + transformer_h_1_residual_2, arena + transformer_ln_f_moments, weights +
@@ -1642,30 +1604,22 @@ static void backward(void)
         d_transformer_ln_f_2, 256, 32, 1e-05f);
     row_normalize_grad_affine(arena + d_matmul_transposed, arena + transformer_h_1_residual_2, arena +
         transformer_ln_f_moments, arena + d_transformer_ln_f_3, 256, 32, 1e-05f);
+    move(arena + d_transformer_ln_f_3 + 32, gradients + transformer_ln_f_weight, 2, (const long[]){ 1, 32 },
+        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
+    move(arena + d_transformer_ln_f_3, gradients + transformer_ln_f_bias, 2, (const long[]){ 1, 32 },
+        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
 }
 
-static void backward_transformer(void)
+static void backward_transformer_h_1(void)
 {
-    move(arena + d_transformer_ln_f_3 + 32, arena + d_transformer_ln_f_4, 2, (const long[]){ 1, 32 },
-        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_ln_f_weight, arena + d_transformer_ln_f_4, 32, batch.is_first);
-    move(arena + d_transformer_ln_f_3, arena + d_transformer_ln_f_5, 2, (const long[]){ 1, 32 }, (const long[]){ 32,
-        1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_ln_f_bias, arena + d_transformer_ln_f_5, 32, batch.is_first);
-    reduce_sum(arena + d_transformer_ln_f_2, arena + d_transformer_h_1_mlp_c_proj, 1, 256, 32);
-    accumulate(gradients + transformer_h_1_mlp_c_proj_bias, arena + d_transformer_h_1_mlp_c_proj, 32, batch.is_first);
+    reduce_sum(arena + d_transformer_ln_f_2, gradients + transformer_h_1_mlp_c_proj_bias, 1, 256, 32);
     dnnl_product(arena + d_transformer_ln_f_2, weights + transformer_h_1_mlp_c_proj_weight, arena +
         d_transformer_h_1_mlp_c_proj_product, 1, 256, 128, 32, 0, 0, false, true);
     dnnl_product(arena + transformer_h_1_mlp_gelu_tanh, arena + d_transformer_ln_f_2, gradients +
         transformer_h_1_mlp_c_proj_weight, 1, 128, 32, 256, 32768, 0, true, false);
     d_gelu_tanh(arena + d_transformer_h_1_mlp_c_proj_product, arena + transformer_h_1_mlp_c_fc, arena +
         d_transformer_h_1_mlp_gelu_tanh, 32768);
-}
-
-static void backward_transformer_h_1_mlp(void)
-{
-    reduce_sum(arena + d_transformer_h_1_mlp_gelu_tanh, arena + d_transformer_h_1_mlp_c_fc, 1, 256, 128);
-    accumulate(gradients + transformer_h_1_mlp_c_fc_bias, arena + d_transformer_h_1_mlp_c_fc, 128, batch.is_first);
+    reduce_sum(arena + d_transformer_h_1_mlp_gelu_tanh, gradients + transformer_h_1_mlp_c_fc_bias, 1, 256, 128);
     dnnl_product(arena + d_transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_fc_weight, arena +
         d_transformer_h_1_mlp_c_fc_product, 1, 256, 32, 128, 0, 0, false, true);
     dnnl_product(arena + transformer_h_1_ln_2, arena + d_transformer_h_1_mlp_gelu_tanh, gradients +
@@ -1679,28 +1633,17 @@ static void backward_transformer_h_1_mlp(void)
     residual(arena + d_transformer_ln_f_2, arena + d_transformer_h_1_ln_2_2, arena + d_transformer_h_1_ln_2_3, 8192);
     row_normalize_grad_affine(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual, arena +
         transformer_h_1_ln_2_moments, arena + d_transformer_h_1_ln_2_4, 256, 32, 1e-05f);
-}
-
-static void backward_transformer_h_1(void)
-{
-    move(arena + d_transformer_h_1_ln_2_4 + 32, arena + d_transformer_h_1_ln_2_5, 2, (const long[]){ 1, 32 },
+    move(arena + d_transformer_h_1_ln_2_4 + 32, gradients + transformer_h_1_ln_2_weight, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_1_ln_2_weight, arena + d_transformer_h_1_ln_2_5, 32, batch.is_first);
-    move(arena + d_transformer_h_1_ln_2_4, arena + d_transformer_h_1_ln_2_6, 2, (const long[]){ 1, 32 },
+    move(arena + d_transformer_h_1_ln_2_4, gradients + transformer_h_1_ln_2_bias, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_1_ln_2_bias, arena + d_transformer_h_1_ln_2_6, 32, batch.is_first);
-    reduce_sum(arena + d_transformer_h_1_ln_2_3, arena + d_transformer_h_1_attn_c_proj, 1, 256, 32);
-    accumulate(gradients + transformer_h_1_attn_c_proj_bias, arena + d_transformer_h_1_attn_c_proj, 32, batch.is_first);
+    reduce_sum(arena + d_transformer_h_1_ln_2_3, gradients + transformer_h_1_attn_c_proj_bias, 1, 256, 32);
     dnnl_product(arena + d_transformer_h_1_ln_2_3, weights + transformer_h_1_attn_c_proj_weight, arena +
         d_transformer_h_1_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, true);
     dnnl_product(arena + transformer_h_1_attn_transpose_4, arena + d_transformer_h_1_ln_2_3, gradients +
         transformer_h_1_attn_c_proj_weight, 1, 32, 32, 256, 8192, 0, true, false);
     move(arena + d_transformer_h_1_attn_c_proj_product, arena + d_transformer_h_1_attn_transpose_4, 4,
         (const long[]){ 16, 4, 16, 8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
-}
-
-static void backward_transformer_h_1_attn(void)
-{
     attention_grad(arena + d_transformer_h_1_attn_transpose_4, arena + transformer_h_1_attn_transpose, arena +
         transformer_h_1_attn_transpose_2, arena + transformer_h_1_attn_transpose_3, arena +
         transformer_h_1_attn_attention, arena + d_transformer_h_1_attn_attention, arena +
@@ -1718,6 +1661,10 @@ static void backward_transformer_h_1_attn(void)
         (const long[]){ 16, 16, 32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
     residual(arena + d_transformer_h_1_attn_slice_3, arena + d_transformer_h_1_attn_slice_2, arena +
         d_transformer_h_1_attn_slice_2_2, 24576);
+}
+
+static void backward_transformer_h_1_2(void)
+{
     move(arena + d_transformer_h_1_attn_attention_2, arena + d_transformer_h_1_attn_transpose, 4, (const long[]){ 16,
         16, 4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
     fill(arena + d_transformer_h_1_attn_slice, 24576, 0.0f);
@@ -1725,12 +1672,7 @@ static void backward_transformer_h_1_attn(void)
         32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
     residual(arena + d_transformer_h_1_attn_slice_2_2, arena + d_transformer_h_1_attn_slice, arena +
         d_transformer_h_1_attn_slice_4, 24576);
-    reduce_sum(arena + d_transformer_h_1_attn_slice_4, arena + d_transformer_h_1_attn_c_attn, 1, 256, 96);
-    accumulate(gradients + transformer_h_1_attn_c_attn_bias, arena + d_transformer_h_1_attn_c_attn, 96, batch.is_first);
-}
-
-static void backward_transformer_h_1_attn_c_attn(void)
-{
+    reduce_sum(arena + d_transformer_h_1_attn_slice_4, gradients + transformer_h_1_attn_c_attn_bias, 1, 256, 96);
     dnnl_product(arena + d_transformer_h_1_attn_slice_4, weights + transformer_h_1_attn_c_attn_weight, arena +
         d_transformer_h_1_attn_c_attn_product, 1, 256, 32, 96, 0, 0, false, true);
     dnnl_product(arena + transformer_h_1_ln_1, arena + d_transformer_h_1_attn_slice_4, gradients +
@@ -1745,30 +1687,22 @@ static void backward_transformer_h_1_attn_c_attn(void)
         8192);
     row_normalize_grad_affine(arena + d_transformer_h_1_attn_c_attn_product, arena + transformer_h_0_residual_2,
         arena + transformer_h_1_ln_1_moments, arena + d_transformer_h_1_ln_1_4, 256, 32, 1e-05f);
+    move(arena + d_transformer_h_1_ln_1_4 + 32, gradients + transformer_h_1_ln_1_weight, 2, (const long[]){ 1, 32 },
+        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
+    move(arena + d_transformer_h_1_ln_1_4, gradients + transformer_h_1_ln_1_bias, 2, (const long[]){ 1, 32 },
+        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
 }
 
-static void backward_transformer_h_1_2(void)
+static void backward_transformer_h_0(void)
 {
-    move(arena + d_transformer_h_1_ln_1_4 + 32, arena + d_transformer_h_1_ln_1_5, 2, (const long[]){ 1, 32 },
-        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_1_ln_1_weight, arena + d_transformer_h_1_ln_1_5, 32, batch.is_first);
-    move(arena + d_transformer_h_1_ln_1_4, arena + d_transformer_h_1_ln_1_6, 2, (const long[]){ 1, 32 },
-        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_1_ln_1_bias, arena + d_transformer_h_1_ln_1_6, 32, batch.is_first);
-    reduce_sum(arena + d_transformer_h_1_ln_1_3, arena + d_transformer_h_0_mlp_c_proj, 1, 256, 32);
-    accumulate(gradients + transformer_h_0_mlp_c_proj_bias, arena + d_transformer_h_0_mlp_c_proj, 32, batch.is_first);
+    reduce_sum(arena + d_transformer_h_1_ln_1_3, gradients + transformer_h_0_mlp_c_proj_bias, 1, 256, 32);
     dnnl_product(arena + d_transformer_h_1_ln_1_3, weights + transformer_h_0_mlp_c_proj_weight, arena +
         d_transformer_h_0_mlp_c_proj_product, 1, 256, 128, 32, 0, 0, false, true);
     dnnl_product(arena + transformer_h_0_mlp_gelu_tanh, arena + d_transformer_h_1_ln_1_3, gradients +
         transformer_h_0_mlp_c_proj_weight, 1, 128, 32, 256, 32768, 0, true, false);
     d_gelu_tanh(arena + d_transformer_h_0_mlp_c_proj_product, arena + transformer_h_0_mlp_c_fc, arena +
         d_transformer_h_0_mlp_gelu_tanh, 32768);
-}
-
-static void backward_transformer_h_0_mlp(void)
-{
-    reduce_sum(arena + d_transformer_h_0_mlp_gelu_tanh, arena + d_transformer_h_0_mlp_c_fc, 1, 256, 128);
-    accumulate(gradients + transformer_h_0_mlp_c_fc_bias, arena + d_transformer_h_0_mlp_c_fc, 128, batch.is_first);
+    reduce_sum(arena + d_transformer_h_0_mlp_gelu_tanh, gradients + transformer_h_0_mlp_c_fc_bias, 1, 256, 128);
     dnnl_product(arena + d_transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_fc_weight, arena +
         d_transformer_h_0_mlp_c_fc_product, 1, 256, 32, 128, 0, 0, false, true);
     dnnl_product(arena + transformer_h_0_ln_2, arena + d_transformer_h_0_mlp_gelu_tanh, gradients +
@@ -1781,28 +1715,17 @@ static void backward_transformer_h_0_mlp(void)
         d_transformer_h_0_ln_2_2, 256, 32, 1e-05f);
     residual(arena + d_transformer_h_1_ln_1_3, arena + d_transformer_h_0_ln_2_2, arena + d_transformer_h_0_ln_2_3,
         8192);
-}
-
-static void backward_transformer_h_0(void)
-{
     row_normalize_grad_affine(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual, arena +
         transformer_h_0_ln_2_moments, arena + d_transformer_h_0_ln_2_4, 256, 32, 1e-05f);
-    move(arena + d_transformer_h_0_ln_2_4 + 32, arena + d_transformer_h_0_ln_2_5, 2, (const long[]){ 1, 32 },
+    move(arena + d_transformer_h_0_ln_2_4 + 32, gradients + transformer_h_0_ln_2_weight, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_0_ln_2_weight, arena + d_transformer_h_0_ln_2_5, 32, batch.is_first);
-    move(arena + d_transformer_h_0_ln_2_4, arena + d_transformer_h_0_ln_2_6, 2, (const long[]){ 1, 32 },
+    move(arena + d_transformer_h_0_ln_2_4, gradients + transformer_h_0_ln_2_bias, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_0_ln_2_bias, arena + d_transformer_h_0_ln_2_6, 32, batch.is_first);
-    reduce_sum(arena + d_transformer_h_0_ln_2_3, arena + d_transformer_h_0_attn_c_proj, 1, 256, 32);
-    accumulate(gradients + transformer_h_0_attn_c_proj_bias, arena + d_transformer_h_0_attn_c_proj, 32, batch.is_first);
+    reduce_sum(arena + d_transformer_h_0_ln_2_3, gradients + transformer_h_0_attn_c_proj_bias, 1, 256, 32);
     dnnl_product(arena + d_transformer_h_0_ln_2_3, weights + transformer_h_0_attn_c_proj_weight, arena +
         d_transformer_h_0_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, true);
     dnnl_product(arena + transformer_h_0_attn_transpose_4, arena + d_transformer_h_0_ln_2_3, gradients +
         transformer_h_0_attn_c_proj_weight, 1, 32, 32, 256, 8192, 0, true, false);
-}
-
-static void backward_transformer_h_0_attn(void)
-{
     move(arena + d_transformer_h_0_attn_c_proj_product, arena + d_transformer_h_0_attn_transpose_4, 4,
         (const long[]){ 16, 4, 16, 8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
     attention_grad(arena + d_transformer_h_0_attn_transpose_4, arena + transformer_h_0_attn_transpose, arena +
@@ -1820,6 +1743,10 @@ static void backward_transformer_h_0_attn(void)
     fill(arena + d_transformer_h_0_attn_slice_2, 24576, 0.0f);
     move(arena + d_transformer_h_0_attn_transpose_2, arena + d_transformer_h_0_attn_slice_2 + 32, 3,
         (const long[]){ 16, 16, 32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
+}
+
+static void backward_transformer_h_0_2(void)
+{
     residual(arena + d_transformer_h_0_attn_slice_3, arena + d_transformer_h_0_attn_slice_2, arena +
         d_transformer_h_0_attn_slice_2_2, 24576);
     move(arena + d_transformer_h_0_attn_attention_2, arena + d_transformer_h_0_attn_transpose, 4, (const long[]){ 16,
@@ -1829,12 +1756,7 @@ static void backward_transformer_h_0_attn(void)
         32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
     residual(arena + d_transformer_h_0_attn_slice_2_2, arena + d_transformer_h_0_attn_slice, arena +
         d_transformer_h_0_attn_slice_4, 24576);
-    reduce_sum(arena + d_transformer_h_0_attn_slice_4, arena + d_transformer_h_0_attn_c_attn, 1, 256, 96);
-    accumulate(gradients + transformer_h_0_attn_c_attn_bias, arena + d_transformer_h_0_attn_c_attn, 96, batch.is_first);
-}
-
-static void backward_transformer_h_0_attn_c_attn(void)
-{
+    reduce_sum(arena + d_transformer_h_0_attn_slice_4, gradients + transformer_h_0_attn_c_attn_bias, 1, 256, 96);
     dnnl_product(arena + d_transformer_h_0_attn_slice_4, weights + transformer_h_0_attn_c_attn_weight, arena +
         d_transformer_h_0_attn_c_attn_product, 1, 256, 32, 96, 0, 0, false, true);
     dnnl_product(arena + transformer_h_0_ln_1, arena + d_transformer_h_0_attn_slice_4, gradients +
@@ -1849,45 +1771,34 @@ static void backward_transformer_h_0_attn_c_attn(void)
         8192);
     row_normalize_grad_affine(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte, arena +
         transformer_h_0_ln_1_moments, arena + d_transformer_h_0_ln_1_4, 256, 32, 1e-05f);
+    move(arena + d_transformer_h_0_ln_1_4 + 32, gradients + transformer_h_0_ln_1_weight, 2, (const long[]){ 1, 32 },
+        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
+    move(arena + d_transformer_h_0_ln_1_4, gradients + transformer_h_0_ln_1_bias, 2, (const long[]){ 1, 32 },
+        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
 }
 
-static void backward_transformer_h_0_2(void)
+static void backward_2(void)
 {
-    move(arena + d_transformer_h_0_ln_1_4 + 32, arena + d_transformer_h_0_ln_1_5, 2, (const long[]){ 1, 32 },
-        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_0_ln_1_weight, arena + d_transformer_h_0_ln_1_5, 32, batch.is_first);
-    move(arena + d_transformer_h_0_ln_1_4, arena + d_transformer_h_0_ln_1_6, 2, (const long[]){ 1, 32 },
-        (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    accumulate(gradients + transformer_h_0_ln_1_bias, arena + d_transformer_h_0_ln_1_6, 32, batch.is_first);
     gather_grad(arena + d_transformer_h_0_ln_1_3, batch.tokens, arena + d_transformer_wte, 256, 256, 32, -1);
     residual(arena + d_matmul_transposed_2, arena + d_transformer_wte, gradients + transformer_wte_weight, 8192);
 }
 
 static void train(void)
 {
-    forward_transformer();
-    forward_transformer_h_0_attn();
+    forward();
     forward_transformer_h_0();
-    forward_transformer_h_1_ln_1();
-    forward_transformer_h_1_attn();
     forward_transformer_h_1();
-    forward_transformer_ln_f();
+    forward_2();
     backward();
-    backward_transformer();
-    backward_transformer_h_1_mlp();
     backward_transformer_h_1();
-    backward_transformer_h_1_attn();
-    backward_transformer_h_1_attn_c_attn();
     backward_transformer_h_1_2();
-    backward_transformer_h_0_mlp();
     backward_transformer_h_0();
-    backward_transformer_h_0_attn();
-    backward_transformer_h_0_attn_c_attn();
     backward_transformer_h_0_2();
+    backward_2();
     batch.loss += batch.share * *(arena + loss);
 }
 
-static void evaluate_transformer(const struct evaluate_phase *p)
+static void evaluate_2(const struct evaluate_phase *p)
 {
     gather(weights + transformer_wte_weight, batch.tokens, arena + evaluate_transformer_wte, p->elements, 32);
     row_moments(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_ln_1_moments, p->elements, 32);
@@ -1906,7 +1817,7 @@ static void evaluate_transformer(const struct evaluate_phase *p)
         (const long[]){ p->extent, 32, 32 }, (const long[]){ 3072, 96, 1 }, (const long[]){ 1024, 32, 1 });
 }
 
-static void evaluate_transformer_h_0_attn(const struct evaluate_phase *p)
+static void evaluate_transformer_h_0(const struct evaluate_phase *p)
 {
     move(arena + evaluate_transformer_h_0_attn_slice_2, arena + evaluate_transformer_h_0_attn_transpose_2, 4,
         (const long[]){ p->extent, 4, 32, 8 }, (const long[]){ 1024, 8, 32, 1 }, (const long[]){ 1024, 256, 8, 1 });
@@ -1923,10 +1834,6 @@ static void evaluate_transformer_h_0_attn(const struct evaluate_phase *p)
         arena + evaluate_transformer_h_0_attn_c_proj_product, 1, p->elements, 32, 32, 0, 0, false, false);
     c_attn(arena + evaluate_transformer_h_0_attn_c_proj_product, weights + transformer_h_0_attn_c_proj_bias, arena +
         evaluate_transformer_h_0_attn_c_proj, p->elements, 32);
-}
-
-static void evaluate_transformer_h_0(const struct evaluate_phase *p)
-{
     residual(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_attn_c_proj, arena +
         evaluate_transformer_h_0_residual, p->elements_2);
     row_moments(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_ln_2_moments, p->elements,
@@ -1941,14 +1848,14 @@ static void evaluate_transformer_h_0(const struct evaluate_phase *p)
     gelu_tanh(arena + evaluate_transformer_h_0_mlp_c_fc, arena + evaluate_transformer_h_0_mlp_gelu_tanh, p->elements_3);
     dnnl_product(arena + evaluate_transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_proj_weight, arena +
         evaluate_transformer_h_0_mlp_c_proj_product, 1, p->elements, 32, 128, 0, 0, false, false);
-}
-
-static void evaluate_transformer_h_0_mlp(const struct evaluate_phase *p)
-{
     c_attn(arena + evaluate_transformer_h_0_mlp_c_proj_product, weights + transformer_h_0_mlp_c_proj_bias, arena +
         evaluate_transformer_h_0_mlp_c_proj, p->elements, 32);
     residual(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_mlp_c_proj, arena +
         evaluate_transformer_h_0_residual_2, p->elements_2);
+}
+
+static void evaluate_transformer_h_1(const struct evaluate_phase *p)
+{
     row_moments(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_ln_1_moments,
         p->elements, 32);
     row_normalize(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_ln_1_moments, weights +
@@ -1960,10 +1867,6 @@ static void evaluate_transformer_h_0_mlp(const struct evaluate_phase *p)
         evaluate_transformer_h_1_attn_c_attn, p->elements, 96);
     move(arena + evaluate_transformer_h_1_attn_c_attn, arena + evaluate_transformer_h_1_attn_slice, 3,
         (const long[]){ p->extent, 32, 32 }, (const long[]){ 3072, 96, 1 }, (const long[]){ 1024, 32, 1 });
-}
-
-static void evaluate_transformer_h_1_attn(const struct evaluate_phase *p)
-{
     move(arena + evaluate_transformer_h_1_attn_slice, arena + evaluate_transformer_h_1_attn_transpose, 4,
         (const long[]){ p->extent, 4, 32, 8 }, (const long[]){ 1024, 8, 32, 1 }, (const long[]){ 1024, 256, 8, 1 });
     move(arena + evaluate_transformer_h_1_attn_c_attn + 32, arena + evaluate_transformer_h_1_attn_slice_2, 3,
@@ -1979,10 +1882,6 @@ static void evaluate_transformer_h_1_attn(const struct evaluate_phase *p)
         (attention_shape){ p->extent, 4, 32, 32, 8 }, 0.35355339059327373f);
     move(arena + evaluate_transformer_h_1_attn_attention, arena + evaluate_transformer_h_1_attn_transpose_4, 4,
         (const long[]){ p->extent, 32, 4, 8 }, (const long[]){ 1024, 8, 256, 1 }, (const long[]){ 1024, 32, 8, 1 });
-}
-
-static void evaluate_transformer_h_1_attn_c_proj_2(const struct evaluate_phase *p)
-{
     dnnl_product(arena + evaluate_transformer_h_1_attn_transpose_4, weights + transformer_h_1_attn_c_proj_weight,
         arena + evaluate_transformer_h_1_attn_c_proj_product, 1, p->elements, 32, 32, 0, 0, false, false);
     c_attn(arena + evaluate_transformer_h_1_attn_c_proj_product, weights + transformer_h_1_attn_c_proj_bias, arena +
@@ -1998,10 +1897,6 @@ static void evaluate_transformer_h_1_attn_c_proj_2(const struct evaluate_phase *
         evaluate_transformer_h_1_mlp_c_fc_product, 1, p->elements, 128, 32, 0, 0, false, false);
     c_attn(arena + evaluate_transformer_h_1_mlp_c_fc_product, weights + transformer_h_1_mlp_c_fc_bias, arena +
         evaluate_transformer_h_1_mlp_c_fc, p->elements, 128);
-}
-
-static void evaluate_transformer_h_1_mlp(const struct evaluate_phase *p)
-{
     gelu_tanh(arena + evaluate_transformer_h_1_mlp_c_fc, arena + evaluate_transformer_h_1_mlp_gelu_tanh, p->elements_3);
     dnnl_product(arena + evaluate_transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_proj_weight, arena +
         evaluate_transformer_h_1_mlp_c_proj_product, 1, p->elements, 32, 128, 0, 0, false, false);
@@ -2009,6 +1904,10 @@ static void evaluate_transformer_h_1_mlp(const struct evaluate_phase *p)
         evaluate_transformer_h_1_mlp_c_proj, p->elements, 32);
     residual(arena + evaluate_transformer_h_1_residual, arena + evaluate_transformer_h_1_mlp_c_proj, arena +
         evaluate_transformer_h_1_residual_2, p->elements_2);
+}
+
+static void evaluate_3(const struct evaluate_phase *p)
+{
     row_moments(arena + evaluate_transformer_h_1_residual_2, arena + evaluate_transformer_ln_f_moments, p->elements,
         32);
     row_normalize(arena + evaluate_transformer_h_1_residual_2, arena + evaluate_transformer_ln_f_moments, weights +
@@ -2016,10 +1915,6 @@ static void evaluate_transformer_h_1_mlp(const struct evaluate_phase *p)
         1e-05f);
     dnnl_product(arena + evaluate_transformer_ln_f, weights + transformer_wte_weight, arena +
         evaluate_matmul_transposed, 1, p->elements, 256, 32, 0, 0, false, true);
-}
-
-static void evaluate_loss(const struct evaluate_phase *p)
-{
     cross_entropy(arena + evaluate_matmul_transposed, batch.targets, arena + evaluate_loss_cross_entropy, p->elements,
         256, -100);
     sum(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, p->elements);
@@ -2036,14 +1931,10 @@ static void evaluate_loss(const struct evaluate_phase *p)
 
 static void evaluate(const struct evaluate_phase *p)
 {
-    evaluate_transformer(p);
-    evaluate_transformer_h_0_attn(p);
+    evaluate_2(p);
     evaluate_transformer_h_0(p);
-    evaluate_transformer_h_0_mlp(p);
-    evaluate_transformer_h_1_attn(p);
-    evaluate_transformer_h_1_attn_c_proj_2(p);
-    evaluate_transformer_h_1_mlp(p);
-    evaluate_loss(p);
+    evaluate_transformer_h_1(p);
+    evaluate_3(p);
     metrics[0] += *(arena + evaluate_metric_loss_2); /* loss */
     metrics[1] += *(arena + evaluate_metric_count_2); /* count */
     metrics[2] += *(arena + evaluate_metric_correct_2); /* correct */

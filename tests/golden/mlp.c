@@ -208,10 +208,8 @@ static const struct tensor {
         d_loss = 1024, /* () */
         d_loss_sum = 1040, /* (16) */
         d_loss_cross_entropy = 1696, /* (16, 10) */
-        d_fc2 = 1872, /* (1, 10) */
         d_fc2_product = 1024, /* (16, 32) */
         d_relu = 0, /* (16, 32) */
-        d_fc1 = 512, /* (1, 32) */
     };
     static double metrics[4]; /* sums over the test set */
 
@@ -292,7 +290,7 @@ static const struct tensor {
                 static struct metrics log_file;
                 static struct progress progress;
                 static real *arena; /* tensors of a step, at the offsets above */
-                enum { ARENA = 1888, RESERVED = 7760 }; /* reals */
+                enum { ARENA = 1872, RESERVED = 7744 }; /* reals */
 
 /* Where the run is. */
 static struct {
@@ -393,14 +391,6 @@ static inline long long_min(long a, long b)
 static inline long long_max(long a, long b)
 {
     return a > b ? a : b;
-}
-
-/* What a micro-batch adds to a gradient: the first one writes, the others add. */
-static void accumulate(real *sum, const real *part, long count, bool first)
-{
-#pragma omp parallel for simd
-    for (long i = 0; i < count; i++)
-        sum[i] = first ? part[i] : sum[i] + part[i];
 }
 
 enum { SUM_CHUNKS = 64 };
@@ -637,7 +627,7 @@ static void initialize(void)
 /* ---- steps ------------------------------------------------------------------------------------- */
 
 
-static void forward_fc1(void)
+static void forward(void)
 {
     dnnl_product(batch.images, weights + fc1_weight, arena + fc1_product, 1, 16, 32, 64, 0, 0, false, true);
     fc(arena + fc1_product, weights + fc1_bias, arena + fc1, 16, 32);
@@ -657,26 +647,24 @@ static void backward(void)
     d_loss_2(&batch.share, arena + loss_count_2, arena + d_loss, 1);
     d_sum(arena + d_loss, batch.targets, arena + d_loss_sum, 16);
     cross_entropy_grad(arena + fc2, batch.targets, arena + d_loss_sum, arena + d_loss_cross_entropy, 16, 10, -100);
-    reduce_sum(arena + d_loss_cross_entropy, arena + d_fc2, 1, 16, 10);
-    accumulate(gradients + fc2_bias, arena + d_fc2, 10, batch.is_first);
+    reduce_sum(arena + d_loss_cross_entropy, gradients + fc2_bias, 1, 16, 10);
     dnnl_product(arena + d_loss_cross_entropy, weights + fc2_weight, arena + d_fc2_product, 1, 16, 32, 10, 0, 0, false,
         false);
     dnnl_product(arena + d_loss_cross_entropy, arena + relu, gradients + fc2_weight, 1, 10, 32, 16, 160, 0, true,
         false);
     d_relu_2(arena + d_fc2_product, arena + fc1, arena + d_relu, 512);
-    reduce_sum(arena + d_relu, arena + d_fc1, 1, 16, 32);
-    accumulate(gradients + fc1_bias, arena + d_fc1, 32, batch.is_first);
+    reduce_sum(arena + d_relu, gradients + fc1_bias, 1, 16, 32);
     dnnl_product(arena + d_relu, batch.images, gradients + fc1_weight, 1, 32, 64, 16, 512, 0, true, false);
 }
 
 static void train(void)
 {
-    forward_fc1();
+    forward();
     backward();
     batch.loss += batch.share * *(arena + loss);
 }
 
-static void evaluate_fc1_2(void)
+static void evaluate_2(void)
 {
     dnnl_product(batch.images, weights + fc1_weight, arena + evaluate_fc1_product, 1, 16, 32, 64, 0, 0, false, true);
     fc(arena + evaluate_fc1_product, weights + fc1_bias, arena + evaluate_fc1, 16, 32);
@@ -692,18 +680,13 @@ static void evaluate_fc1_2(void)
     target_rank(arena + evaluate_fc2, batch.targets, (int *)(arena + evaluate_metric_rank), 16, 10, -100);
     correct((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, 16);
     reduce_sum(arena + evaluate_metric_correct, arena + evaluate_metric_correct_2, 1, 16, 1);
-}
-
-static void evaluate_metric(void)
-{
     top((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, 16);
     reduce_sum(arena + evaluate_metric_top5, arena + evaluate_metric_top5_2, 1, 16, 1);
 }
 
 static void evaluate(void)
 {
-    evaluate_fc1_2();
-    evaluate_metric();
+    evaluate_2();
     metrics[0] += *(arena + evaluate_metric_loss_2); /* loss */
     metrics[1] += *(arena + evaluate_metric_count_2); /* count */
     metrics[2] += *(arena + evaluate_metric_correct_2); /* correct */

@@ -1442,7 +1442,7 @@ static void forward(const struct train_phase *p)
         layer1_0_bn1_running_mean, 8, 1, false, 0.1f, p->last_count, p->last_count);
 }
 
-static void forward_layer1_0_bn1(const struct train_phase *p)
+static void forward_layer1_0(const struct train_phase *p)
 {
     running_update(weights + layer1_0_bn1_running_var, arena + layer1_0_bn1_moments, weights +
         layer1_0_bn1_running_var, 8, 1, true, 0.1f, p->last_count, p->last_count);
@@ -1458,12 +1458,12 @@ static void forward_layer1_0_bn1(const struct train_phase *p)
         layer1_0_bn2_running_var, 8, 1, true, 0.1f, p->last_count, p->last_count);
     batch_normalize(arena + layer1_0_conv2, arena + layer1_0_bn2_moments, weights + layer1_0_bn2_weight, weights +
         layer1_0_bn2_bias, arena + layer1_0_bn2, p->rows_2, p->block, 8, 1, 1e-05f);
-}
-
-static void forward_layer1_0(const struct train_phase *p)
-{
     residual(arena + relu, arena + layer1_0_bn2, arena + layer1_0_residual, p->elements);
     relu_2(arena + layer1_0_residual, arena + layer1_0_relu_2, p->elements);
+}
+
+static void forward_layer2_0(const struct train_phase *p)
+{
     dnnl_conv_forward(&conv_3x3_8_16_plan[p->phase], arena + layer1_0_relu_2, weights + layer2_0_conv1_weight, arena +
         layer2_0_conv1);
     batch_moments(arena + layer2_0_conv1, arena + layer2_0_bn1_moments, p->rows_2, p->block_2, 16, 1);
@@ -1476,10 +1476,6 @@ static void forward_layer1_0(const struct train_phase *p)
     relu_2(arena + layer2_0_bn1, arena + layer2_0_relu, p->elements_2);
     dnnl_conv_forward(&conv_3x3_16_16_plan[p->phase], arena + layer2_0_relu, weights + layer2_0_conv2_weight, arena +
         layer2_0_conv2);
-}
-
-static void forward_layer2_0_bn2(const struct train_phase *p)
-{
     batch_moments(arena + layer2_0_conv2, arena + layer2_0_bn2_moments, p->rows_2, p->block_2, 16, 1);
     running_update(weights + layer2_0_bn2_running_mean, arena + layer2_0_bn2_moments, weights +
         layer2_0_bn2_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
@@ -1494,15 +1490,15 @@ static void forward_layer2_0_bn2(const struct train_phase *p)
         layer2_0_downsample_1_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
     running_update(weights + layer2_0_downsample_1_running_var, arena + layer2_0_downsample_1_moments, weights +
         layer2_0_downsample_1_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
-}
-
-static void forward_layer2_0_downsample(const struct train_phase *p)
-{
     batch_normalize(arena + layer2_0_downsample_0, arena + layer2_0_downsample_1_moments, weights +
         layer2_0_downsample_1_weight, weights + layer2_0_downsample_1_bias, arena + layer2_0_downsample_1, p->rows_2,
         p->block_2, 16, 1, 1e-05f);
     residual(arena + layer2_0_downsample_1, arena + layer2_0_bn2, arena + layer2_0_residual, p->elements_2);
     relu_2(arena + layer2_0_residual, arena + layer2_0_relu_2, p->elements_2);
+}
+
+static void forward_layer3_0(const struct train_phase *p)
+{
     dnnl_conv_forward(&conv_3x3_16_32_plan[p->phase], arena + layer2_0_relu_2, weights + layer3_0_conv1_weight, arena +
         layer3_0_conv1);
     batch_moments(arena + layer3_0_conv1, arena + layer3_0_bn1_moments, p->rows_2, p->block_3, 32, 1);
@@ -1512,10 +1508,6 @@ static void forward_layer2_0_downsample(const struct train_phase *p)
         layer3_0_bn1_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
     batch_normalize(arena + layer3_0_conv1, arena + layer3_0_bn1_moments, weights + layer3_0_bn1_weight, weights +
         layer3_0_bn1_bias, arena + layer3_0_bn1, p->rows_2, p->block_3, 32, 1, 1e-05f);
-}
-
-static void forward_layer3_0(const struct train_phase *p)
-{
     relu_2(arena + layer3_0_bn1, arena + layer3_0_relu, p->elements_3);
     dnnl_conv_forward(&conv_3x3_32_32_plan[p->phase], arena + layer3_0_relu, weights + layer3_0_conv2_weight, arena +
         layer3_0_conv2);
@@ -1531,10 +1523,6 @@ static void forward_layer3_0(const struct train_phase *p)
     batch_moments(arena + layer3_0_downsample_0, arena + layer3_0_downsample_1_moments, p->rows_2, p->block_3, 32, 1);
     running_update(weights + layer3_0_downsample_1_running_mean, arena + layer3_0_downsample_1_moments, weights +
         layer3_0_downsample_1_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
-}
-
-static void forward_layer3_0_downsample_1(const struct train_phase *p)
-{
     running_update(weights + layer3_0_downsample_1_running_var, arena + layer3_0_downsample_1_moments, weights +
         layer3_0_downsample_1_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
     batch_normalize(arena + layer3_0_downsample_0, arena + layer3_0_downsample_1_moments, weights +
@@ -1542,6 +1530,10 @@ static void forward_layer3_0_downsample_1(const struct train_phase *p)
         p->block_3, 32, 1, 1e-05f);
     residual(arena + layer3_0_downsample_1, arena + layer3_0_bn2, arena + layer3_0_residual, p->elements_3);
     relu_2(arena + layer3_0_residual, arena + layer3_0_relu_2, p->elements_3);
+}
+
+static void forward_2(const struct train_phase *p)
+{
     reduce_mean(arena + layer3_0_relu_2, arena + global_avg_pool2d_mean, p->rows_2, p->block_3, 32);
     dnnl_product(arena + global_avg_pool2d_mean, weights + fc_weight, arena + fc_product, 1, p->rows_2, 10, 32, 0, 0,
         false, true);
@@ -1551,10 +1543,6 @@ static void forward_layer3_0_downsample_1(const struct train_phase *p)
         draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width)) + 0.01f, 0.9f * (1.0f - (1.0f -
         (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 - draw.cutmix_cut_bbox_1)) /
         (real)(now.image_height * now.image_width))) + 0.01f, 0.91f, 0.01f, -100); /* label_smoothing */
-}
-
-static void forward_loss(const struct train_phase *p)
-{
     count(batch.targets, arena + loss_count, p->rows_2);
     reduce_sum(arena + loss_count, arena + loss_count_2, 1, p->rows_2, 1);
     sum(arena + loss_cross_entropy, batch.targets, arena + loss_sum, p->rows_2);
@@ -1579,13 +1567,13 @@ static void backward(const struct train_phase *p)
     dnnl_product(arena + d_loss_cross_entropy, arena + global_avg_pool2d_mean, arena + d_fc_product_2, 1, 10, 32,
         p->rows_2, p->stride, 0, true, false);
     accumulate(gradients + fc_weight, arena + d_fc_product_2, 320, batch.is_first);
-}
-
-static void backward_global_avg_pool2d(const struct train_phase *p)
-{
     fill(arena + d_global_avg_pool2d_mean, 1, p->block_3);
     d_mean(arena + d_fc_product, arena + d_global_avg_pool2d_mean, arena + d_global_avg_pool2d_mean_2, p->block_4,
         p->block_3);
+}
+
+static void backward_layer3_0(const struct train_phase *p)
+{
     d_relu_2(arena + d_global_avg_pool2d_mean_2, arena + layer3_0_residual, arena + d_layer3_0_relu_2, p->rows_2,
         p->block_3, 32);
     batch_normalize_grad_sums(arena + d_layer3_0_relu_2, arena + layer3_0_downsample_0, arena +
@@ -1598,10 +1586,6 @@ static void backward_global_avg_pool2d(const struct train_phase *p)
     accumulate(gradients + layer3_0_downsample_1_weight, arena + d_layer3_0_downsample_1_3, 32, batch.is_first);
     move(arena + d_layer3_0_downsample_1, arena + d_layer3_0_downsample_1_4, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-}
-
-static void backward_layer3_0_downsample(const struct train_phase *p)
-{
     accumulate(gradients + layer3_0_downsample_1_bias, arena + d_layer3_0_downsample_1_4, 32, batch.is_first);
     dnnl_conv_grad_input(&conv_1x1_16_32_plan[p->phase], arena + d_layer3_0_downsample_1_2, weights +
         layer3_0_downsample_0_weight, arena + d_layer3_0_downsample_0);
@@ -1617,10 +1601,6 @@ static void backward_layer3_0_downsample(const struct train_phase *p)
     accumulate(gradients + layer3_0_bn2_weight, arena + d_layer3_0_bn2_3, 32, batch.is_first);
     move(arena + d_layer3_0_bn2, arena + d_layer3_0_bn2_4, 2, (const long[]){ 1, 32 }, (const long[]){ 32, 1 },
         (const long[]){ 32, 1 });
-}
-
-static void backward_layer3_0(const struct train_phase *p)
-{
     accumulate(gradients + layer3_0_bn2_bias, arena + d_layer3_0_bn2_4, 32, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_32_32_plan[p->phase], arena + d_layer3_0_bn2_2, weights + layer3_0_conv2_weight,
         arena + d_layer3_0_conv2);
@@ -1662,10 +1642,6 @@ static void backward_layer2_0(const struct train_phase *p)
     accumulate(gradients + layer2_0_downsample_1_bias, arena + d_layer2_0_downsample_1_4, 16, batch.is_first);
     dnnl_conv_grad_input(&conv_1x1_8_16_plan[p->phase], arena + d_layer2_0_downsample_1_2, weights +
         layer2_0_downsample_0_weight, arena + d_layer2_0_downsample_0);
-}
-
-static void backward_layer2_0_downsample(const struct train_phase *p)
-{
     dnnl_conv_grad_weight(&conv_1x1_8_16_plan[p->phase], arena + d_layer2_0_downsample_1_2, arena + layer1_0_relu_2,
         arena + d_layer2_0_downsample_0_2);
     accumulate(gradients + layer2_0_downsample_0_weight, arena + d_layer2_0_downsample_0_2, 128, batch.is_first);
@@ -1681,10 +1657,6 @@ static void backward_layer2_0_downsample(const struct train_phase *p)
     accumulate(gradients + layer2_0_bn2_bias, arena + d_layer2_0_bn2_4, 16, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_16_16_plan[p->phase], arena + d_layer2_0_bn2_2, weights + layer2_0_conv2_weight,
         arena + d_layer2_0_conv2);
-}
-
-static void backward_layer2_0_2(const struct train_phase *p)
-{
     dnnl_conv_grad_weight(&conv_3x3_16_16_plan[p->phase], arena + d_layer2_0_bn2_2, arena + layer2_0_relu, arena +
         d_layer2_0_conv2_2);
     accumulate(gradients + layer2_0_conv2_weight, arena + d_layer2_0_conv2_2, 2304, batch.is_first);
@@ -1762,20 +1734,13 @@ static void backward_2(const struct train_phase *p)
 static void train(const struct train_phase *p)
 {
     forward(p);
-    forward_layer1_0_bn1(p);
     forward_layer1_0(p);
-    forward_layer2_0_bn2(p);
-    forward_layer2_0_downsample(p);
+    forward_layer2_0(p);
     forward_layer3_0(p);
-    forward_layer3_0_downsample_1(p);
-    forward_loss(p);
+    forward_2(p);
     backward(p);
-    backward_global_avg_pool2d(p);
-    backward_layer3_0_downsample(p);
     backward_layer3_0(p);
     backward_layer2_0(p);
-    backward_layer2_0_downsample(p);
-    backward_layer2_0_2(p);
     backward_layer1_0(p);
     backward_2(p);
     batch.loss += batch.share * *(arena + loss);
@@ -1856,7 +1821,7 @@ static void evaluate_layer1_0(const struct evaluate_phase *p)
         layer2_0_conv1_weight, arena + evaluate_layer2_0_conv1);
 }
 
-static void evaluate_layer2_0_bn1_2(const struct evaluate_phase *p)
+static void evaluate_layer2_0(const struct evaluate_phase *p)
 {
     move(weights + layer2_0_bn1_running_mean, arena + evaluate_layer2_0_bn1_moments, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
@@ -1873,10 +1838,6 @@ static void evaluate_layer2_0_bn1_2(const struct evaluate_phase *p)
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
     batch_normalize(arena + evaluate_layer2_0_conv2, arena + evaluate_layer2_0_bn2_moments, weights +
         layer2_0_bn2_weight, weights + layer2_0_bn2_bias, arena + evaluate_layer2_0_bn2, p->rows_2, 64, 16, 1, 1e-05f);
-}
-
-static void evaluate_layer2_0_downsample(const struct evaluate_phase *p)
-{
     dnnl_conv_forward(&conv_1x1_8_16_plan_2[p->phase], arena + evaluate_layer1_0_relu_2, weights +
         layer2_0_downsample_0_weight, arena + evaluate_layer2_0_downsample_0);
     move(weights + layer2_0_downsample_1_running_mean, arena + evaluate_layer2_0_downsample_1_moments, 2,
@@ -1889,12 +1850,12 @@ static void evaluate_layer2_0_downsample(const struct evaluate_phase *p)
     residual(arena + evaluate_layer2_0_downsample_1, arena + evaluate_layer2_0_bn2, arena + evaluate_layer2_0_residual,
         p->elements_2);
     relu_2(arena + evaluate_layer2_0_residual, arena + evaluate_layer2_0_relu_2, p->elements_2);
-    dnnl_conv_forward(&conv_3x3_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2, weights +
-        layer3_0_conv1_weight, arena + evaluate_layer3_0_conv1);
 }
 
-static void evaluate_layer3_0_bn1_2(const struct evaluate_phase *p)
+static void evaluate_layer3_0(const struct evaluate_phase *p)
 {
+    dnnl_conv_forward(&conv_3x3_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2, weights +
+        layer3_0_conv1_weight, arena + evaluate_layer3_0_conv1);
     move(weights + layer3_0_bn1_running_mean, arena + evaluate_layer3_0_bn1_moments, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(weights + layer3_0_bn1_running_var, arena + evaluate_layer3_0_bn1_moments + 32, 2, (const long[]){ 1, 32 },
@@ -1910,10 +1871,6 @@ static void evaluate_layer3_0_bn1_2(const struct evaluate_phase *p)
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     batch_normalize(arena + evaluate_layer3_0_conv2, arena + evaluate_layer3_0_bn2_moments, weights +
         layer3_0_bn2_weight, weights + layer3_0_bn2_bias, arena + evaluate_layer3_0_bn2, p->rows_2, 16, 32, 1, 1e-05f);
-}
-
-static void evaluate_layer3_0_downsample(const struct evaluate_phase *p)
-{
     dnnl_conv_forward(&conv_1x1_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2, weights +
         layer3_0_downsample_0_weight, arena + evaluate_layer3_0_downsample_0);
     move(weights + layer3_0_downsample_1_running_mean, arena + evaluate_layer3_0_downsample_1_moments, 2,
@@ -1926,13 +1883,13 @@ static void evaluate_layer3_0_downsample(const struct evaluate_phase *p)
     residual(arena + evaluate_layer3_0_downsample_1, arena + evaluate_layer3_0_bn2, arena + evaluate_layer3_0_residual,
         p->elements_3);
     relu_2(arena + evaluate_layer3_0_residual, arena + evaluate_layer3_0_relu_2, p->elements_3);
-    reduce_mean(arena + evaluate_layer3_0_relu_2, arena + evaluate_global_avg_pool2d_mean, p->rows_2, 16, 32);
-    dnnl_product(arena + evaluate_global_avg_pool2d_mean, weights + fc_weight, arena + evaluate_fc_product, 1,
-        p->rows_2, 10, 32, 0, 0, false, true);
 }
 
 static void evaluate_3(const struct evaluate_phase *p)
 {
+    reduce_mean(arena + evaluate_layer3_0_relu_2, arena + evaluate_global_avg_pool2d_mean, p->rows_2, 16, 32);
+    dnnl_product(arena + evaluate_global_avg_pool2d_mean, weights + fc_weight, arena + evaluate_fc_product, 1,
+        p->rows_2, 10, 32, 0, 0, false, true);
     fc_2(arena + evaluate_fc_product, weights + fc_bias, arena + evaluate_fc, p->rows_2, 10);
     cross_entropy_2(arena + evaluate_fc, batch.targets, arena + evaluate_loss_cross_entropy, p->rows_2, 10, -100);
     sum(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, p->rows_2);
@@ -1950,10 +1907,8 @@ static void evaluate(const struct evaluate_phase *p)
 {
     evaluate_2(p);
     evaluate_layer1_0(p);
-    evaluate_layer2_0_bn1_2(p);
-    evaluate_layer2_0_downsample(p);
-    evaluate_layer3_0_bn1_2(p);
-    evaluate_layer3_0_downsample(p);
+    evaluate_layer2_0(p);
+    evaluate_layer3_0(p);
     evaluate_3(p);
     metrics[0] += *(arena + evaluate_metric_loss_2); /* loss */
     metrics[1] += *(arena + evaluate_metric_count_2); /* count */

@@ -23,7 +23,7 @@ static const PairedMethod paired[] = {
     { "squeeze_excite", "{min_channels: 4, latent_channels: 4}", NULL },
     { "alibi", NULL, "{max_sequence_length: 8, train_sequence_length_scaling: 0.5}" },
     { "progressive_resizing", "{initial_scale: 0.5, delay_fraction: 0.3, finetune_fraction: 0.3}", NULL },
-    { "seq_length_warmup", NULL, "{duration: 0.5, min_seq_length: 2, max_seq_length: 8, step_size: 3}" },
+    { "seq_length_warmup", NULL, "{duration: 0.5, min_seq_length: 2, max_seq_length: 8, step_size: 6}" },
     { "layer_freezing", BOTH("{freeze_start: 0.2, freeze_level: 1.0}") },
     { "gradient_clipping", BOTH("{clipping_type: adaptive, clipping_threshold: 0.01}") },
     { "ema", BOTH("{half_life: 2ba, update_interval: 1ba}") },

@@ -89,7 +89,7 @@ static void print_gradient(Emit *emit, const Node *node)
     const Graph *graph = topology_graph(topology);
     for (int i = 0; i < graph->outputs.count; i++) {
         const Output *output = &graph->outputs.items[i];
-        const PlanSlot *slot = &topology->plan->slots[node->id];
+        const PlanSlot *slot = emit_slot(emit, node);
         if (output->kind != OUTPUT_GRADIENT || output->node != node)
             continue;
         if (slot->storage == STORE_GRADIENT && slot->parameter == output->parameter)
@@ -106,13 +106,18 @@ typedef struct Chunk {                  /* a function being filled */
     int number;
 } Chunk;
 
-/* "layer1.0" of "layer1.0.conv1", "layer1" of "d layer1.relu"; "" at the top. */
+/* The numbered block of the model that a name belongs to: "layer1.0" of "d layer1.0.bn1.moments", "transformer.h.3" of
+ * "transformer.h.3.attn"; "" outside of blocks. */
 static const char *scope_of(Emit *emit, const Node *node)
 {
-    const char *name = node->name ? node->name : "";
+    const char *name = node->name ? node->name : "", *end = NULL;
     name += text_starts(name, "d ") ? 2 : 0;
-    const char *dot = strrchr(name, '.');
-    return dot ? text_slice(emit->arena, name, (size_t)(dot - name)) : "";
+    for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
+        size_t digits = strspn(dot + 1, "0123456789");
+        if (digits && (dot[1 + digits] == '.' || !dot[1 + digits]))
+            end = dot + 1 + digits;
+    }
+    return end ? text_slice(emit->arena, name, (size_t)(end - name)) : "";
 }
 
 static const char *chunk_name(Emit *emit, const Topology *topology, const char *scope, bool backward)
@@ -163,7 +168,8 @@ static void print_functions(Emit *emit, TextArray *calls)
             continue;
         const char *scope = scope_of(emit, node);
         bool turns = !backward && node->name && text_starts(node->name, "d ");
-        bool moves_on = !text_equal(scope, chunk.scope) && chunk.body->lines >= SHORTEST_FUNCTION;
+        bool inside = *chunk.scope ? text_starts(scope, chunk.scope) : text_equal(scope, "");
+        bool moves_on = !inside && chunk.body->lines >= SHORTEST_FUNCTION;
         if (turns || moves_on || chunk.body->lines >= LONGEST_FUNCTION)
             close_chunk(emit, &chunk, backward, calls);
         backward |= turns;
