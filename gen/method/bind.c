@@ -33,14 +33,18 @@ static bool find_neutral(Methods *methods)
     return fine;
 }
 
+/* A first binding comes before the model was looked at: what is required of the model waits for the next. */
 static bool check_requirements(Methods *methods, Method *method)
 {
     bool fine = true;
     int at = 0;
     for (const CFunction *function; (function = method_next_function(method, "require_", &at));) {
         bool holds;
-        if (!scene_truth(scene_create(methods, method, FOR_VALUE), function, &holds))
+        Scene *scene = scene_create(methods, method, FOR_VALUE);
+        if (!scene_truth(scene, function, &holds))
             return false;
+        if (scene->asked_model && methods->bindings == 1)
+            continue;
         const char *text = method_text(method, "require_text_", cfunction_name(function) + strlen("require_"));
         if (!holds)
             complain(methods->diag, method->choice.place, "%s: %s", method->name, text ? text : "a requirement does not hold");
@@ -75,7 +79,7 @@ static bool bind_each(Methods *methods)
 
 /* The factor of the learning rate as one expression of time. A schedule whose loops depend on the time can't be said so;
  * then methods_rate answers for every step. */
-static void bind_rate(Methods *methods)
+static bool bind_rate(Methods *methods)
 {
     Diagnostics *diag = methods->diag, scratch = { .arena = methods->arena };
     const Expr *rate = expr_number(methods->exprs, 1);
@@ -83,19 +87,21 @@ static void bind_rate(Methods *methods)
     for (int i = 0; i < methods->schedules.count && rate; i++) {
         Method *schedule = methods->schedules.items[i];
         Value now = scene_moment(methods, NULL), value;
-        bool fine = scene_call(scene_create(methods, schedule, FOR_VALUE), method_function(schedule, "schedule_", "rate"), &now, 1, &value);
+        bool fine = scene_call(scene_create(methods, schedule, FOR_RATE), method_function(schedule, "schedule_", "rate"), &now, 1, &value);
         rate = fine && value.kind == VALUE_SCALAR ? expr_binary(methods->exprs, EXPR_mul, rate, value.scalar) : NULL;
     }
     methods->diag = diag;
     methods->rate = rate;
+    double first;
+    return methods_rate(methods, &(Moment){ 0 }, &first);
 }
 
 bool methods_bind(Methods *methods, const RunFacts *facts)
 {
     methods->facts = *facts;
+    methods->bindings++;
     forget(methods);
     if (!find_neutral(methods) || !bind_each(methods))
         return false;
-    bind_rate(methods);
-    return bind_hooks(methods) && bind_elements(methods) && !methods->diag->errors;
+    return bind_rate(methods) && bind_hooks(methods) && bind_elements(methods) && !methods->diag->errors;
 }

@@ -20,25 +20,12 @@ static const char *split_scope(const char *text, Scope *scope)
 
 /* ---- values drawn ---- */
 
-static const Scalar *draw_scalar(Methods *methods, const Method *method, const char *name, ScalarType type)
-{
-    for (int i = 0; i < methods->scalars.count; i++) {
-        const Scalar *known = methods->scalars.items[i];
-        if (known->kind == SCALAR_DRAW && text_equal(known->method, method->name) && text_equal(known->name, name))
-            return known;
-    }
-    Scalar *scalar = arena_new(methods->arena, Scalar);
-    *scalar = (Scalar){ .name = name, .method = method->name, .kind = SCALAR_DRAW, .type = type, .id = methods->scalars.count };
-    array_push(methods->arena, &methods->scalars, scalar);
-    return scalar;
-}
-
 /* Each number in `value` becomes a field of the draw; *seen is the same value with the fields in place of the numbers. */
 static bool collect_fields(Methods *methods, const Method *method, Draw *draw, const char *name, const Value *value, Value *seen)
 {
     *seen = *value;
     if (value->kind == VALUE_SCALAR) {
-        const Scalar *scalar = draw_scalar(methods, method, name, value->scalar->type);
+        const Scalar *scalar = scene_scalar(methods, method->name, name, SCALAR_DRAW, value->scalar->type);
         array_push(methods->arena, &draw->fields, ((DrawField){ scalar, value->scalar }));
         *seen = value_scalar(expr_scalar(methods->exprs, scalar));
         return true;
@@ -68,13 +55,13 @@ static bool bind_draw(Methods *methods, Method *method, const CFunction *functio
     Scope scope;
     const char *name = split_scope(cfunction_name(function) + strlen("draw_"), &scope);
     if (!name) {
-        complain(methods->diag, cfunction_place(function), "a draw's scope is step, batch or micro_batch");
+        complain(methods->diag, cfunction_place(function), "a DRAW's scope is step, batch or micro_batch");
         return false;
     }
     Scene *scene = scene_create(methods, method, FOR_DRAW);
     scene->site = text_hash(text_format(methods->arena, "%s.%s", method->name, name));
     Value value, *seen = arena_new(methods->arena, Value);
-    if (!scene_call(scene, function, NULL, 0, &value))
+    if (!scene_call(scene, function, NULL, 0, &value) || !states_are_untouched(scene, function))
         return false;
     Draw draw = { .name = name, .method = method->name, .scope = scope };
     if (!collect_fields(methods, method, &draw, name, &value, seen)) {
@@ -135,6 +122,16 @@ bool bind_draws(Methods *methods, Method *method)
             fine &= bind_subset(methods, method, function);
     }
     return fine;
+}
+
+bool draw_is_declared(const Methods *methods, const Method *method, const char *name)
+{
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+        if (method_function(method, text_format(methods->arena, "draw_%s", scopes[i].prefix), name)
+            || method_function(method, text_format(methods->arena, "draw_subset_%s", scopes[i].prefix),
+                               text_format(methods->arena, "%s_count", name)))
+            return true;
+    return false;
 }
 
 Value draw_value(const Methods *methods, const Method *method, const char *name)

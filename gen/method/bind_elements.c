@@ -20,6 +20,11 @@ static const CFunction *initial_of(const Method *method, const char *name, Scope
     return NULL;
 }
 
+bool state_is_declared(const Method *method, const char *name, Scope *scope)
+{
+    return initial_of(method, name, scope) != NULL;
+}
+
 static Value element_at(Methods *methods, Value **cells)
 {
     ExprPool *pool = methods->exprs;
@@ -47,16 +52,18 @@ static State *make_state(Methods *methods, const Method *method, const char *nam
     Scene *scene = scene_create(methods, (Method *)method, FOR_VALUE);
     if (!scene_call(scene, initial, &at, 1, &value) || value.kind != VALUE_SCALAR)
         return NULL;
+    bool copies = scope == SCOPE_ELEMENT && value.scalar == expr_input(methods->exprs, SLOT_PARAMETER, TYPE_FLOAT);
+    if (!copies && !expr_is_constant(value.scalar)) {
+        complain(methods->diag, cfunction_place(initial), "%s of %s must start from a constant%s", name, method->name,
+                 scope == SCOPE_ELEMENT ? ", or from at->parameter as it is" : "");
+        return NULL;
+    }
     const char *help = method_text(method, "state_help_", name);
     *state = (State){ .name = name, .method = method->name, .help = help ? help : name, .scope = scope, .type = value.scalar->type,
-                      .initial = value.scalar, .starts_from_parameter = expr_uses_input(value.scalar, SLOT_PARAMETER),
+                      .initial = value.scalar, .starts_from_parameter = copies,
                       .index = methods->states.count };
-    if (scope == SCOPE_RUN) {
-        Scalar *scalar = arena_new(methods->arena, Scalar);
-        *scalar = (Scalar){ .name = name, .method = method->name, .kind = SCALAR_STATE, .type = state->type, .id = methods->scalars.count };
-        array_push(methods->arena, &methods->scalars, scalar);
-        state->scalar = scalar;
-    }
+    if (scope == SCOPE_RUN)
+        state->scalar = scene_scalar(methods, method->name, name, SCALAR_STATE, state->type);
     array_push(methods->arena, &methods->states, state);
     return state;
 }
@@ -78,8 +85,6 @@ bool state_value(Scene *scene, const char *name, Value *value)
         return false;
     ExprPool *pool = scene->methods->exprs;
     bool of_element = state->scope == SCOPE_ELEMENT;
-    if (of_element && scene->purpose != FOR_ELEMENT)
-        return false;
     *value = value_scalar(of_element ? expr_input(pool, SLOT_STATES + state->index, state->type) : expr_scalar(pool, state->scalar));
     return true;
 }
@@ -91,17 +96,30 @@ static const struct { const char *prefix; bool is_max; Scope scope; } fold_kinds
     { "fold_max_model_", true, SCOPE_MODEL },  { "fold_max_tensor_", true, SCOPE_TENSOR },  { "fold_max_unit_", true, SCOPE_UNIT },
 };
 
+static const CFunction *fold_function(const Method *method, const char *name, size_t *kind)
+{
+    const CFunction *function = NULL;
+    for (*kind = 0; *kind < sizeof fold_kinds / sizeof *fold_kinds; ++*kind)
+        if ((function = method_function(method, fold_kinds[*kind].prefix, name)))
+            return function;
+    return NULL;
+}
+
+bool fold_is_declared(const Method *method, const char *name)
+{
+    size_t kind;
+    return fold_function(method, name, &kind) != NULL;
+}
+
 static Fold *make_fold(Methods *methods, const Method *method, const char *name, const CFunction *function, size_t kind)
 {
     ExprPool *pool = methods->exprs;
     const Value arguments[] = { value_scalar(expr_input(pool, SLOT_PARAMETER, TYPE_FLOAT)),
                                 value_scalar(expr_input(pool, SLOT_GRADIENT, TYPE_FLOAT)) };
     Value value;
-    if (!scene_call(scene_create(methods, (Method *)method, FOR_VALUE), function, arguments, 2, &value))
+    if (!scene_call(scene_create(methods, (Method *)method, FOR_FOLD), function, arguments, 2, &value))
         return NULL;
-    Scalar *scalar = arena_new(methods->arena, Scalar);
-    *scalar = (Scalar){ .name = name, .method = method->name, .kind = SCALAR_FOLD, .type = TYPE_FLOAT, .id = methods->scalars.count };
-    array_push(methods->arena, &methods->scalars, scalar);
+    const Scalar *scalar = scene_scalar(methods, method->name, name, SCALAR_FOLD, TYPE_FLOAT);
     Fold *fold = arena_new(methods->arena, Fold);
     *fold = (Fold){ .name = name, .method = method->name, .is_max = fold_kinds[kind].is_max, .scope = fold_kinds[kind].scope,
                     .element = value.scalar, .scalar = scalar };
@@ -114,12 +132,9 @@ Fold *fold_named(Methods *methods, const Method *method, const char *name)
     for (int i = 0; i < methods->folds.count; i++)
         if (text_equal(methods->folds.items[i]->method, method->name) && text_equal(methods->folds.items[i]->name, name))
             return methods->folds.items[i];
-    for (size_t kind = 0; kind < sizeof fold_kinds / sizeof *fold_kinds; kind++) {
-        const CFunction *function = method_function(method, fold_kinds[kind].prefix, name);
-        if (function)
-            return make_fold(methods, method, name, function, kind);
-    }
-    return NULL;
+    size_t kind;
+    const CFunction *function = fold_function(method, name, &kind);
+    return function ? make_fold(methods, method, name, function, kind) : NULL;
 }
 
 bool fold_value(Scene *scene, const char *name, Value *value)
@@ -159,8 +174,14 @@ static ElementProgram *bind_program(Methods *methods, Method *method, const CFun
     *program = (ElementProgram){ .name = program_name(function), .method = method->name };
     scene->program = program;
     Value *cells, at = element_at(methods, &cells);
-    if (!scene_call(scene, function, &at, 1, NULL))
+    const Value given[] = { cells[0], cells[1], cells[2], cells[3] };
+    if (!scene_call(scene, function, &at, 1, NULL) || !states_are_untouched(scene, function))
         return NULL;
+    if (cells[2].scalar != given[2].scalar || cells[3].scalar != given[3].scalar) {
+        complain(methods->diag, cfunction_place(function), "%s may assign parameter and gradient, not what the element is",
+                 cfunction_name(function));
+        return NULL;
+    }
     assign(methods, program, SLOT_PARAMETER, &cells[0]);
     assign(methods, program, SLOT_GRADIENT, &cells[1]);
     for (int i = 0; i < methods->states.count; i++) {
@@ -195,6 +216,15 @@ static const State *changed_state(const Scene *scene)
             return state;
     }
     return NULL;
+}
+
+bool states_are_untouched(const Scene *scene, const CFunction *function)
+{
+    const State *changed = changed_state(scene);
+    if (changed)
+        complain(scene->methods->diag, cfunction_place(function), "%s can't change %s: states of the run are assigned in ON(step), "
+                 "ON(batch_end) and ON(epoch_end)", cfunction_name(function), changed->name);
+    return !changed;
 }
 
 static void mark_buffers(Methods *methods, const ElementProgram *program)
@@ -280,6 +310,11 @@ static bool bind_average(Methods *methods, Method *method)
     const State *state = state_named(methods, method, name);
     if (!state || state->scope != SCOPE_ELEMENT) {
         complain(methods->diag, method->choice.place, "%s: EVALUATE_WITH names no STATE(element, ...)", method->name);
+        return false;
+    }
+    if (methods->evaluate_with) {
+        complain(methods->diag, method->choice.place, "%s and %s both say which weights evaluation uses", methods->evaluate_with->method,
+                 method->name);
         return false;
     }
     methods->evaluate_with = state;

@@ -23,7 +23,7 @@ static bool call_hook(Methods *methods, Method *method, const char *point, const
     scene->head_count = heads;
     scene->site = text_hash(text_format(methods->arena, "%s.hook.%s", method->name, point));
     Value value;
-    if (!scene_call(scene, function, arguments, count, &value))
+    if (!scene_call(scene, function, arguments, count, &value) || !states_are_untouched(scene, function))
         return false;
     if (value.kind != VALUE_SCALAR) {
         complain(methods->diag, cfunction_place(function), "HOOK(%s) gives a number", point);
@@ -88,7 +88,9 @@ static bool bind_partner_weight(Methods *methods)
         }
         if (!call_hook(methods, method, "partner_weight", NULL, 0, 0, &methods->partner_weight))
             return false;
-        remember(methods, "partner_weight", method, true);
+        bool live = !expr_is_number(methods->partner_weight, 0);
+        remember(methods, "partner_weight", method, live);
+        methods->partner_weight = live ? methods->partner_weight : NULL;
     }
     return true;
 }
@@ -119,6 +121,9 @@ static bool note_others(Methods *methods)
     Value target[] = { input(methods, 0), value_scalar(expr_integer(methods->exprs, methods->facts.class_count > 1 ? methods->facts.class_count : 2)) };
     Value score[] = { input(methods, 0), index_of(methods, 0), value_scalar(expr_integer(methods->exprs, 8)), index_of(methods, 1),
                       index_of(methods, 2) };
+    for (int i = 0; i < methods->list.count; i++)
+        if (has_hook(methods->list.items[i], "rank_weight"))
+            remember(methods, "rank_weight", methods->list.items[i], true);
     return chain(methods, "loss_target", target, 2, 0, true, &ignored) && chain(methods, "attention_score", score, 5, 8, true, &ignored);
 }
 
@@ -159,12 +164,14 @@ bool methods_rank_weight(Methods *methods, int64_t rank, int64_t rows, double *w
     const Value arguments[] = { value_scalar(expr_integer(methods->exprs, rank)), value_scalar(expr_integer(methods->exprs, rows)) };
     *weight = 1;
     for (int i = 0; i < methods->list.count; i++) {
-        const Expr *result;
-        if (!has_hook(methods->list.items[i], "rank_weight"))
+        Method *method = methods->list.items[i];
+        const CFunction *function = method_function(method, "hook_", "rank_weight");
+        double factor;
+        if (!has_hook(method, "rank_weight"))
             continue;
-        if (!call_hook(methods, methods->list.items[i], "rank_weight", arguments, 2, 0, &result))
+        if (!scene_number(scene_create(methods, method, FOR_VALUE), function, arguments, 2, &factor))
             return false;
-        *weight *= expr_value(result);
+        *weight *= factor;
     }
     return true;
 }

@@ -91,13 +91,20 @@ static const CFile *parse(const Loader *loader, const char *path)
     return front_parse(loader->methods->arena, loader->methods->diag, path, dirs, loader->dir_count + 1);
 }
 
-static Method *load(const Loader *loader, const Choice *choice, const char *folder, const char *what)
+static const struct { const char *folder, *unknown; } kinds[METHOD_KINDS] = {
+    [KIND_METHOD] = { "", "unknown method" },
+    [KIND_OPTIMIZER] = { "/optimizers", "unknown optimizer" },
+    [KIND_SCHEDULE] = { "/schedules", "unknown schedule" },
+};
+
+static Method *load(const Loader *loader, const Choice *choice, MethodKind kind)
 {
+    const char *folder = kinds[kind].folder;
     Methods *methods = loader->methods;
     const char *path = find_file(loader, folder, choice->name);
     if (!path) {
         TextArray names = names_in(methods->arena, loader->dirs, loader->dir_count, folder);
-        complain_unknown(methods->diag, choice->place, what, choice->name, names.items, names.count);
+        complain_unknown(methods->diag, choice->place, kinds[kind].unknown, choice->name, names.items, names.count);
         return NULL;
     }
     Method *method = arena_new(methods->arena, Method);
@@ -112,14 +119,17 @@ static Method *load(const Loader *loader, const Choice *choice, const char *fold
     method->summary = method_text(method, "summary", "");
     int at = 0;
     method->has_rewrites = method_next_function(method, "rewrite_", &at) != NULL;
-    return parameters_bind(methods, method) ? method : NULL;
+    bool fine = method_check(methods, method, kind);
+    fine &= parameters_bind(methods, method);
+    return fine ? method : NULL;
 }
 
 static void read_stage(Method *method, Arena *arena, ExprPool *exprs, Diagnostics *diag)
 {
     Evaluator *evaluator = evaluator_create(arena, exprs, diag, method->file, &(Host){ 0 });
     Value stage;
-    if (evaluator_read(evaluator, "method_stage", &stage) && stage.kind == VALUE_SCALAR)
+    bool known = evaluator_read(evaluator, "method_stage", &stage) && stage.kind == VALUE_SCALAR && expr_is_constant(stage.scalar);
+    if (known && expr_value(stage.scalar) >= 0 && expr_value(stage.scalar) < METHOD_STAGES)
         method->stage = (int)expr_value(stage.scalar);
     else
         complain(diag, method->choice.place, "%s has no STAGE: nothing says where in a step it acts", method->name);
@@ -131,7 +141,7 @@ static bool load_list(const Loader *loader)
     const ChoiceArray *choices = &methods->recipe->methods;
     bool fine = true;
     for (int i = 0; i < choices->count; i++) {
-        Method *method = load(loader, &choices->items[i], "", "unknown method");
+        Method *method = load(loader, &choices->items[i], KIND_METHOD);
         fine &= method != NULL;
         if (!method)
             continue;
@@ -147,7 +157,7 @@ static bool load_schedules(const Loader *loader)
     const ChoiceArray *choices = &methods->recipe->schedules;
     bool fine = true;
     for (int i = 0; i < choices->count; i++) {
-        Method *schedule = load(loader, &choices->items[i], "/schedules", "unknown schedule");
+        Method *schedule = load(loader, &choices->items[i], KIND_SCHEDULE);
         if (schedule && !method_function(schedule, "schedule_", "rate")) {
             complain(methods->diag, choices->items[i].place, "%s is no schedule: it has no SCHEDULE(rate)", schedule->name);
             schedule = NULL;
@@ -162,7 +172,7 @@ static bool load_schedules(const Loader *loader)
 static bool load_optimizer(const Loader *loader)
 {
     Methods *methods = loader->methods;
-    methods->optimizer = load(loader, &methods->recipe->optimizer, "/optimizers", "unknown optimizer");
+    methods->optimizer = load(loader, &methods->recipe->optimizer, KIND_OPTIMIZER);
     if (!methods->optimizer)
         return false;
     for (int i = 0; i < methods->optimizer->parameters.count; i++) {
@@ -192,7 +202,6 @@ Methods *methods_load(Arena *run, ExprPool *exprs, Diagnostics *diag, const Reci
 
 static void list_one(const Loader *loader, Buffer *out, const char *folder, const char *name)
 {
-    Methods *methods = loader->methods;
     Method method = { .name = name, .file = parse(loader, find_file(loader, folder, name)) };
     if (!method.file)
         return;
@@ -204,20 +213,19 @@ static void list_one(const Loader *loader, Buffer *out, const char *folder, cons
         if (help)
             buffer_add(out, "      %-24s %s\n", variable->name, help);
     }
-    (void)methods;
 }
 
 void methods_list(Arena *arena, Buffer *out, const char *const *dirs, int dir_count)
 {
-    static const struct { const char *folder, *title; } kinds[] = {
-        { "", "methods" }, { "/optimizers", "optimizers" }, { "/schedules", "schedules" },
-    };
+    static const char *const titles[METHOD_KINDS] = { "methods", "optimizers", "schedules" };
+    if (dir_count < 1)
+        return;
     Diagnostics diag = { .arena = arena };
     Methods methods = { .arena = arena, .diag = &diag };
     Loader loader = { &methods, dirs, dir_count, text_format(arena, "%s/../recipes/models", dirs[dir_count - 1]) };
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    for (int k = 0; k < METHOD_KINDS; k++) {
         TextArray names = names_in(arena, dirs, dir_count, kinds[k].folder);
-        buffer_add(out, "%s:\n", kinds[k].title);
+        buffer_add(out, "%s:\n", titles[k]);
         for (int i = 0; i < names.count; i++)
             list_one(&loader, out, kinds[k].folder, names.items[i]);
     }

@@ -81,8 +81,8 @@ typedef struct State {
     const char *name, *method, *help;
     Scope scope;                        /* ELEMENT or RUN */
     ScalarType type;
-    const Expr *initial;                /* ELEMENT: input 0 = the parameter's value */
-    bool starts_from_parameter;         /* initial reads the parameter: made at the first write, at that moment's weights */
+    const Expr *initial;                /* a constant, or of an ELEMENT input 0 = the parameter's value */
+    bool starts_from_parameter;         /* initial is the parameter: made at the first write, at that moment's weights */
     bool covers_buffers;                /* touched by each_weight */
     const Scalar *scalar;               /* RUN: read through this */
     int index;
@@ -139,6 +139,7 @@ typedef struct Methods {
     Diagnostics *diag;
     const Recipe *recipe;
     RunFacts facts;
+    int bindings;                       /* the first knows nothing of the model: has_batch_norm is decided by the second */
     Array(Method *) list;               /* in order, without optimizer and schedules */
     Method *optimizer;
     Array(Method *) schedules;

@@ -3,19 +3,26 @@
 
 #include <string.h>
 
-static const char *const stage_names[] = { "surgery", "loader", "geometry", "batch", "mix", "target", "gradient", "step", "update",
-                                           "average", "epoch" };
+static const char *const stage_names[METHOD_STAGES] = { "surgery", "loader", "geometry", "batch", "mix", "target", "gradient", "step",
+                                                        "update", "average", "epoch" };
 
 typedef struct Sorting {
     Methods *methods;
     int count;
     bool *before;                       /* [i * count + k]: i stands before k */
+    bool contradicts;                   /* an edge that no stage allows */
 } Sorting;
 
 static void add_edge(Sorting *sorting, int first, int second, const char *reason)
 {
     Methods *methods = sorting->methods;
     Method *a = methods->list.items[first], *b = methods->list.items[second];
+    if (a->stage > b->stage) {
+        complain(methods->diag, b->choice.place, "%s can't stand after %s (%s): its stage, %s, comes before %s", b->name, a->name, reason,
+                 stage_names[b->stage], stage_names[a->stage]);
+        sorting->contradicts = true;
+        return;
+    }
     sorting->before[first * sorting->count + second] = true;
     array_push(methods->arena, &b->reasons, text_format(methods->arena, "after %s: %s", a->name, reason));
 }
@@ -34,12 +41,13 @@ static void read_edges(Sorting *sorting)
         }
 }
 
-static bool is_ready(const Sorting *sorting, const bool *placed, int k)
+/* A method not placed yet that must stand before k; -1 when there is none. */
+static int waits_for(const Sorting *sorting, const bool *placed, int k)
 {
     for (int i = 0; i < sorting->count; i++)
         if (!placed[i] && sorting->before[i * sorting->count + k])
-            return false;
-    return true;
+            return i;
+    return -1;
 }
 
 static bool comes_first(const Method *a, const Method *b)
@@ -52,9 +60,31 @@ static int next_method(const Sorting *sorting, const bool *placed)
     int best = -1;
     Method *const *list = sorting->methods->list.items;
     for (int i = 0; i < sorting->count; i++)
-        if (!placed[i] && is_ready(sorting, placed, i) && (best < 0 || comes_first(list[i], list[best])))
+        if (!placed[i] && waits_for(sorting, placed, i) < 0 && (best < 0 || comes_first(list[i], list[best])))
             best = i;
     return best;
+}
+
+/* Every method that is left waits for another one that is left. */
+static void complain_circle(const Sorting *sorting, const bool *placed)
+{
+    Methods *methods = sorting->methods;
+    bool *seen = arena_array(methods->arena, bool, sorting->count);
+    int at = 0;
+    while (placed[at])
+        at++;
+    while (!seen[at]) {
+        seen[at] = true;
+        at = waits_for(sorting, placed, at);
+    }
+    Buffer names = { .arena = methods->arena };
+    int from = at;
+    do {
+        buffer_add(&names, "%s after ", methods->list.items[at]->name);
+        at = waits_for(sorting, placed, at);
+    } while (at != from);
+    complain(methods->diag, methods->list.items[from]->choice.place, "the methods' order is a circle: %s%s", buffer_text(&names),
+             methods->list.items[from]->name);
 }
 
 static bool sort(Sorting *sorting)
@@ -65,7 +95,7 @@ static bool sort(Sorting *sorting)
     for (int i = 0; i < sorting->count; i++) {
         int next = next_method(sorting, placed);
         if (next < 0) {
-            complain(methods->diag, methods->list.items[0]->choice.place, "the methods' order is a circle: their AFTER and BEFORE contradict");
+            complain_circle(sorting, placed);
             return false;
         }
         placed[next] = true;
@@ -95,12 +125,12 @@ static bool check_exclusions(Methods *methods)
 bool methods_order(Methods *methods)
 {
     int count = methods->list.count;
-    Sorting sorting = { methods, count, arena_array(methods->arena, bool, count * count + 1) };
+    Sorting sorting = { .methods = methods, .count = count, .before = arena_array(methods->arena, bool, count * count + 1) };
     bool fine = check_exclusions(methods);
     for (int i = 0; i < count; i++) {
         Method *method = methods->list.items[i];
         array_push(methods->arena, &method->reasons, text_format(methods->arena, "stage %s", stage_names[method->stage]));
     }
     read_edges(&sorting);
-    return count == 0 || (sort(&sorting) && fine);
+    return count == 0 || (sort(&sorting) && fine && !sorting.contradicts);
 }

@@ -36,6 +36,8 @@ static bool read_whole(const Binding *b, const Doc *doc, Value *value)
 {
     if (doc->kind != DOC_INT)
         return wrong_type(b, doc, "a whole number");
+    if (doc->integer < INT32_MIN || doc->integer > INT32_MAX)
+        return wrong_type(b, doc, "a whole number that fits in 32 bits");
     *value = value_scalar(expr_integer(b->methods->exprs, doc->integer));
     return true;
 }
@@ -68,7 +70,7 @@ static const char *lower_case(Arena *arena, const char *word)
     return buffer_text(&out);
 }
 
-/* Enumerators stand in the recipe in lower case; those of a file that share a prefix ("CLIP_NORM") without it. */
+/* Enumerators are words in the recipe, whatever their case. */
 static bool read_choice(const Binding *b, const Doc *doc, Value *value)
 {
     TextArray words = { 0 };
@@ -257,7 +259,8 @@ static bool read_allowance(Methods *methods, Method *method)
 
 bool parameters_bind(Methods *methods, Method *method)
 {
-    bool fine = check_unknown(methods, method) & read_allowance(methods, method);
+    bool fine = check_unknown(methods, method);
+    fine &= read_allowance(methods, method);
     Scene *scene = scene_create(methods, method, FOR_VALUE);
     for (int i = 0; i < cfile_variable_count(method->file); i++) {
         const CVariable *variable = cfile_variable(method->file, i);

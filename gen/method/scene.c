@@ -1,18 +1,24 @@
-/* scene.c -- the evaluator's host for method files: parameters, facts about the run, time, draws, states. */
+/* scene.c -- the evaluator's host for method files: what they may call, and the moment that they are called at. */
 #include "method/inside.h"
 
 #include <string.h>
 
-const Scalar *methods_scalar(Methods *methods, const char *name, ScalarKind kind, ScalarType type)
+const Scalar *scene_scalar(Methods *methods, const char *method, const char *name, ScalarKind kind, ScalarType type)
 {
-    for (int i = 0; i < methods->scalars.count; i++)
-        if (methods->scalars.items[i]->kind == kind && !methods->scalars.items[i]->method
-            && text_equal(methods->scalars.items[i]->name, name))
-            return methods->scalars.items[i];
+    for (int i = 0; i < methods->scalars.count; i++) {
+        const Scalar *known = methods->scalars.items[i];
+        if (known->kind == kind && text_equal(known->method, method) && text_equal(known->name, name))
+            return known;
+    }
     Scalar *scalar = arena_new(methods->arena, Scalar);
-    *scalar = (Scalar){ .name = name, .kind = kind, .type = type, .id = methods->scalars.count };
+    *scalar = (Scalar){ .name = name, .method = method, .kind = kind, .type = type, .id = methods->scalars.count };
     array_push(methods->arena, &methods->scalars, scalar);
     return scalar;
+}
+
+const Scalar *methods_scalar(Methods *methods, const char *name, ScalarKind kind, ScalarType type)
+{
+    return scene_scalar(methods, NULL, name, kind, type);
 }
 
 static Value scalar_value(Methods *methods, const char *name, ScalarKind kind, ScalarType type)
@@ -83,94 +89,6 @@ Value scene_geometry(Methods *methods, const Geometry *g)
     return record_of(methods->arena, "geometry", fields, sizeof fields / sizeof *fields);
 }
 
-/* ---- variables ---- */
-
-static bool parameter_value(Scene *scene, const char *name, Value *value)
-{
-    const Method *method = scene->method;
-    for (int i = 0; i < method->parameters.count; i++) {
-        const MethodParameter *parameter = &method->parameters.items[i];
-        if (text_equal(parameter->name, name)) {
-            *value = parameter->value;
-            return true;
-        }
-        bool is_given = text_starts(name, "given_") && text_equal(name + strlen("given_"), parameter->name);
-        if (is_given) {
-            *value = value_scalar(expr_truth(scene->methods->exprs, parameter->given));
-            return true;
-        }
-        size_t length = strlen(parameter->name);
-        bool counts = text_starts(name, parameter->name) && text_equal(name + length, "_count") && parameter->given;
-        const Doc *doc = counts && method->choice.parameters ? doc_find(method->choice.parameters, parameter->name) : NULL;
-        if (doc && doc->kind == DOC_LIST) {
-            *value = whole(scene->methods, doc->count);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A size that differs between batches is read when the program runs; elsewhere it is a number. */
-static Value size_value(Scene *scene, const char *name, int64_t full, bool varies)
-{
-    bool at_run_time = varies && (scene->purpose == FOR_HOOK || scene->purpose == FOR_DRAW);
-    return at_run_time ? scalar_value(scene->methods, name, SCALAR_SIZE, TYPE_INT) : whole(scene->methods, full);
-}
-
-static double final_rate(Methods *methods)
-{
-    const RunFacts *facts = &methods->facts;
-    Moment last = { .step = facts->steps - 1 };
-    last.epoch = last.step / facts->batches_per_epoch;
-    last.batch_in_epoch = last.step % facts->batches_per_epoch;
-    last.samples = last.step * facts->batch_rows;
-    last.tokens = last.samples * facts->length;
-    double rate = 1;
-    methods_rate(methods, &last, &rate);
-    return rate;
-}
-
-static bool fact_value(Scene *scene, const char *name, Value *value)
-{
-    Methods *methods = scene->methods;
-    const RunFacts *f = &methods->facts;
-    bool short_batch = !f->drop_last && f->batch_rows && f->train_samples % f->batch_rows;
-    bool moves = methods->has_geometry;
-    const struct { const char *name; int64_t full; bool varies; } sizes[] = {
-        { "data", f->is_text, false }, { "image_height", f->height, moves }, { "image_width", f->width, moves },
-        { "image_channels", f->channels, false }, { "sequence_length", f->length, moves },
-        { "batch_rows", f->batch_rows, moves || short_batch }, { "class_count", f->class_count, false },
-        { "micro_batches", f->micro_batches, false }, { "has_batch_norm", f->has_batch_norm, false },
-        { "has_mixing", f->has_mixing, false }, { "run_steps", f->steps, false },
-    };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (text_equal(sizes[i].name, name)) {
-            *value = size_value(scene, name, sizes[i].full, sizes[i].varies);
-            return true;
-        }
-    if (text_equal(name, "rate"))
-        *value = scalar_value(methods, "rate", SCALAR_RATE, TYPE_FLOAT);
-    else if (text_equal(name, "update_count"))
-        *value = scalar_value(methods, "update_count", SCALAR_TIME, TYPE_INT);
-    else if (text_equal(name, "final_rate"))
-        *value = value_scalar(expr_number(methods->exprs, final_rate(methods)));
-    else
-        return false;
-    return true;
-}
-
-static bool variable(void *context, Evaluator *evaluator, const CFile *file, const char *name, Value *value)
-{
-    Scene *scene = context;
-    (void)evaluator, (void)file;
-    if (parameter_value(scene, name, value) || fact_value(scene, name, value))
-        return true;
-    *value = draw_value(scene->methods, scene->method, name);
-    if (value->kind != VALUE_VOID)
-        return true;
-    return state_value(scene, name, value) || fold_value(scene, name, value);
-}
-
 /* ---- calls ---- */
 
 static const Expr *quotient(ExprPool *pool, const Value *a, const Value *b)
@@ -178,10 +96,26 @@ static const Expr *quotient(ExprPool *pool, const Value *a, const Value *b)
     return expr_binary(pool, EXPR_div, expr_convert(pool, a->scalar, TYPE_FLOAT), expr_convert(pool, b->scalar, TYPE_FLOAT));
 }
 
-static bool call_elapsed(Scene *scene, const Value *arguments, Value *result)
+static bool needs_facts(const Scene *scene, const CallSite *site)
 {
-    const Value *now = arguments[0].kind == VALUE_POINTER ? arguments[0].target : &arguments[0];
-    bool by_epoch = scene->methods->facts.compat_epoch;
+    if (!facts_known(scene->methods))
+        complain(scene->methods->diag, site->place, "%s can't be called here: parameters are checked before the run is known; "
+                 "say it with REQUIRE", site->callee);
+    return facts_known(scene->methods);
+}
+
+/* Composer's fraction moves in the unit of max_duration, so it is a staircase only where that is in epochs. */
+static bool call_elapsed(Scene *scene, const CallSite *site, const Value *arguments, Value *result)
+{
+    const Value *now = arguments[0].kind == VALUE_POINTER ? arguments[0].target : NULL;
+    const Methods *methods = scene->methods;
+    bool by_epoch = methods->facts.compat_epoch && methods->recipe->max_duration.unit == TIME_EPOCH;
+    if (!needs_facts(scene, site))
+        return false;
+    if (!now) {
+        complain(methods->diag, site->place, "elapsed needs the moment that the function was given");
+        return false;
+    }
     *result = value_scalar(quotient(scene->methods->exprs, value_field(now, by_epoch ? "epoch" : "step"),
                                     value_field(now, by_epoch ? "epochs" : "steps")));
     return true;
@@ -197,6 +131,8 @@ static bool call_duration(Scene *scene, const CallSite *site, const Value *argum
         *result = whole(scene->methods, duration.unit);
     else if (text_equal(site->callee, "amount_of"))
         *result = value_scalar(expr_number(scene->methods->exprs, duration.amount));
+    else if (!needs_facts(scene, site))
+        return false;
     else if (text_equal(site->callee, "batches"))
         *result = whole(scene->methods, duration_batches(facts, duration));
     else
@@ -262,7 +198,7 @@ static bool call(void *context, Evaluator *evaluator, const CallSite *site, Valu
     static const char *const events[] = { "each_parameter", "each_weight", "gradient_pass", "gradient_pass_redrawn" };
     Scene *scene = context;
     if (text_equal(site->callee, "elapsed"))
-        return call_elapsed(scene, arguments, result);
+        return call_elapsed(scene, site, arguments, result);
     if (is_one_of(site->callee, durations, 4))
         return call_duration(scene, site, arguments, result);
     if (is_one_of(site->callee, random, 4) && scene->purpose != FOR_REWRITE)
@@ -301,7 +237,7 @@ static int64_t bound(void *context, const Expr *index)
 static Host host_of(Scene *scene)
 {
     return (Host){
-        .context = scene, .call = call, .variable = variable, .symbolic = scene->purpose != FOR_REWRITE,
+        .context = scene, .call = call, .variable = scene_variable, .symbolic = scene->purpose != FOR_REWRITE,
         .enter_branch = enter_branch, .leave_branch = leave_branch, .bound = bound,
     };
 }
@@ -323,20 +259,29 @@ bool scene_call(Scene *scene, const CFunction *function, const Value *arguments,
                  cfunction_name(function), count);
         return false;
     }
-    return evaluate_call(scene->evaluator, function, arguments, count, result);
+    int errors = scene->methods->diag->errors;
+    return evaluate_call(scene->evaluator, function, arguments, count, result) && scene->methods->diag->errors == errors;
+}
+
+bool scene_number(Scene *scene, const CFunction *function, const Value *arguments, int count, double *number)
+{
+    Value result;
+    if (!scene_call(scene, function, arguments, count, &result))
+        return false;
+    if (result.kind != VALUE_SCALAR || !expr_is_constant(result.scalar)) {
+        complain(scene->methods->diag, cfunction_place(function), "what %s gives must be known at generation", cfunction_name(function));
+        return false;
+    }
+    *number = expr_value(result.scalar);
+    return true;
 }
 
 bool scene_truth(Scene *scene, const CFunction *function, bool *truth)
 {
-    Value result;
-    if (!scene_call(scene, function, NULL, 0, &result))
-        return false;
-    if (result.kind != VALUE_SCALAR || !expr_is_constant(result.scalar)) {
-        complain(scene->methods->diag, cfunction_place(function), "this condition must be known at generation");
-        return false;
-    }
-    *truth = expr_value(result.scalar) != 0;
-    return true;
+    double number = 0;
+    bool fine = scene_number(scene, function, NULL, 0, &number);
+    *truth = number != 0;
+    return fine;
 }
 
 /* ---- rewrites ---- */

@@ -1,19 +1,28 @@
 /* schedule.c -- questions about a moment of the run: sizes, frozen layers, the learning rate. */
 #include "method/inside.h"
 
-static bool call_at(Methods *methods, Method *method, const char *what, const Moment *now, const Value *second, Value *result)
+static bool call_geometry(Methods *methods, Method *method, const Moment *now, Geometry before, Value *after)
 {
-    Value arguments[2] = { scene_moment(methods, now) };
-    if (second)
-        arguments[1] = *second;
-    const CFunction *function = method_function(method, "schedule_", what);
-    return scene_call(scene_create(methods, method, FOR_VALUE), function, arguments, second ? 2 : 1, result);
+    const Value arguments[] = { scene_moment(methods, now), scene_geometry(methods, &before) };
+    return scene_call(scene_create(methods, method, FOR_VALUE), method_function(method, "schedule_", "geometry"), arguments, 2, after);
 }
 
-static int64_t field(const Value *record, const char *name)
+/* Reads the fields of a struct geometry; false when one of them is not known at generation. */
+static bool read_geometry(const Value *record, Geometry *g)
 {
-    const Value *value = value_field(record, name);
-    return value && value->kind == VALUE_SCALAR ? (int64_t)expr_value(value->scalar) : 0;
+    int64_t crop = 0;
+    const struct { const char *name; int64_t *to; } fields[] = {
+        { "rows", &g->rows }, { "length", &g->length }, { "columns", &g->columns }, { "height", &g->height },
+        { "width", &g->width }, { "resample", &crop }, { "candidates", &g->candidates },
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const Value *value = value_field(record, fields[i].name);
+        if (!value || value->kind != VALUE_SCALAR || !expr_is_constant(value->scalar))
+            return false;
+        *fields[i].to = (int64_t)expr_value(value->scalar);
+    }
+    g->crop = crop != 0;
+    return true;
 }
 
 static bool check_geometry(Methods *methods, const Method *method, const Moment *now, const Geometry *g)
@@ -24,6 +33,11 @@ static bool check_geometry(Methods *methods, const Method *method, const Moment 
         complain(methods->diag, method->choice.place, "%s leaves nothing of the batch at step %lld: %lld rows of %lld x %lld", method->name,
                  (long long)now->step, (long long)g->rows, (long long)(text ? g->length : g->height),
                  (long long)(text ? g->columns : g->width));
+    bool chosen = g->candidates == 0 || g->candidates >= g->rows;
+    if (!chosen)
+        complain(methods->diag, method->choice.place, "%s wants %lld of %lld candidates at step %lld", method->name, (long long)g->rows,
+                 (long long)g->candidates, (long long)now->step);
+    fine &= chosen;
     return fine;
 }
 
@@ -33,11 +47,13 @@ bool methods_geometry(Methods *methods, const Moment *now, Geometry full, Geomet
         Method *method = methods->list.items[i];
         if (method->is_neutral || !method_function(method, "schedule_", "geometry"))
             continue;
-        Value before = scene_geometry(methods, &full), after;
-        if (!call_at(methods, method, "geometry", now, &before, &after))
+        Value after;
+        if (!call_geometry(methods, method, now, full, &after))
             return false;
-        full = (Geometry){ field(&after, "rows"), field(&after, "length"), field(&after, "columns"), field(&after, "height"),
-                           field(&after, "width"), field(&after, "resample") != 0, field(&after, "candidates") };
+        if (!read_geometry(&after, &full)) {
+            complain(methods->diag, method->choice.place, "the geometry that %s gives must be known at generation", method->name);
+            return false;
+        }
         if (!check_geometry(methods, method, now, &full))
             return false;
     }
@@ -52,10 +68,12 @@ bool methods_frozen_layers(Methods *methods, const Moment *now, int64_t layers, 
         Method *method = methods->list.items[i];
         if (method->is_neutral || !method_function(method, "schedule_", "frozen_layers"))
             continue;
-        Value count = value_scalar(expr_integer(methods->exprs, layers)), result;
-        if (!call_at(methods, method, "frozen_layers", now, &count, &result))
+        const Value arguments[] = { scene_moment(methods, now), value_scalar(expr_integer(methods->exprs, layers)) };
+        const CFunction *function = method_function(method, "schedule_", "frozen_layers");
+        double count;
+        if (!scene_number(scene_create(methods, method, FOR_VALUE), function, arguments, 2, &count))
             return false;
-        int64_t wanted = (int64_t)expr_value(result.scalar);
+        int64_t wanted = (int64_t)count;
         *frozen = wanted > *frozen ? wanted : *frozen;
     }
     return true;
@@ -85,10 +103,13 @@ bool methods_rate(Methods *methods, const Moment *now, double *rate)
     }
     *rate = 1;
     for (int i = 0; i < methods->schedules.count; i++) {
-        Value value;
-        if (!call_at(methods, methods->schedules.items[i], "rate", now, NULL, &value))
+        Method *schedule = methods->schedules.items[i];
+        const Value argument = scene_moment(methods, now);
+        const CFunction *function = method_function(schedule, "schedule_", "rate");
+        double factor;
+        if (!scene_number(scene_create(methods, schedule, FOR_RATE), function, &argument, 1, &factor))
             return false;
-        *rate *= expr_value(value.scalar);
+        *rate *= factor;
     }
     return true;
 }

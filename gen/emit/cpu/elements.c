@@ -6,7 +6,7 @@
 typedef struct Loop {                   /* one element program as one function */
     Emit *emit;
     const ElementProgram *program;
-    const Expr *values[8];
+    const Expr **values;
     int count;
     bool on_buffers, by_tensor;
 } Loop;
@@ -71,7 +71,7 @@ static void print_body(Loop *loop, Writer *body)
             writer_line(body, "const real %s = %s[i];", inputs[slot], slot_array(emit, slot));
     }
     Spelling spelling = emit_spelling(emit, inputs, NULL);
-    const char *results[8];
+    const char **results = arena_array(emit->arena, const char *, loop->count + 1);
     TextArray locals = { 0 };
     for (int i = 0; i < loop->count; i++)
         emit_functions_of(emit, loop->values[i]);
@@ -181,7 +181,8 @@ static void print_flat_loop(Loop *loop, Writer *out)
 static const char *print_program(Emit *emit, const ElementProgram *program, bool on_buffers, Writer *out)
 {
     Loop loop = { .emit = emit, .program = program, .on_buffers = on_buffers, .by_tensor = folds_by_tensor(program) };
-    for (int i = 0; i < program->assignments.count && i < 8; i++) {
+    loop.values = arena_array(emit->arena, const Expr *, program->assignments.count + 1);
+    for (int i = 0; i < program->assignments.count; i++) {
         const Expr *value = specialised(emit, program->assignments.items[i].value, on_buffers);
         loop.values[loop.count++] = with_local_folds(emit, program, value);
     }
