@@ -16,7 +16,8 @@ finish() {
     [ "$failed" -eq 0 ]
 }
 
-# compile PROGRAM.c PROGRAM: as a user would, but faster to build.
+# compile PROGRAM.c PROGRAM [FLAG...]: as a user would, but faster to build.
 compile() {
-    gcc -O2 -march=native -fopenmp -std=gnu11 -Wall -Wextra -Werror -o "$2" "$1" -lm -lz -ldnnl
+    program=$1 result=$2; shift 2
+    gcc -O2 -march=native -fopenmp -std=gnu11 -Wall -Wextra -Werror "$@" -o "$result" "$program" -lm -lz -ldnnl
 }

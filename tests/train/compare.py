@@ -13,11 +13,6 @@ import sys
 
 LOSS_FP64 = 1e-9
 
-# In single precision a rectifier whose input is near zero takes its other side sooner or later; from then on the loss of a
-# residual network is another by up to this much. Whether and when that happens is chance: the recorded tolerances know
-# only the four runs they were made of. The first steps are compared as recorded, and fp64 knows no such excuse.
-FLIP_FROM_STEP, FLIP_LOSS, FLIP_WEIGHTS = 3, 1e-3, 5e-3
-
 
 def read_tensors(path):
     with open(path, "rb") as file:
@@ -60,20 +55,13 @@ def compare_weights(ours_path, theirs_path, tolerance, skip_statistics):
     return worst, wrong
 
 
-def allowed_loss(result, step, precise, rectified):
-    if precise:
-        return LOSS_FP64
-    recorded = result["tolerance"]["fp32_loss_by_step"][step]
-    return max(recorded, FLIP_LOSS) if rectified and step >= FLIP_FROM_STEP else recorded
-
-
-def compare_losses(ours, result, precise, rectified):
+def compare_losses(ours, result, precise):
     theirs, wrong, worst = result["loss_fp64"], [], 0.0
     if len(ours) != len(theirs):
         wrong.append(f"{len(ours)} steps, not {len(theirs)}")
     for step, (a, b) in enumerate(zip(ours, theirs)):
         far = abs(a - b) / abs(b)
-        allowed = allowed_loss(result, step, precise, rectified)
+        allowed = LOSS_FP64 if precise else result["tolerance"]["fp32_loss_by_step"][step]
         worst = max(worst, far)
         if not far <= allowed:
             wrong.append(f"the loss of step {step} is {a:.9g}, not {b:.9g}")
@@ -87,15 +75,14 @@ def main():
     with open(os.path.join(run, "metrics.jsonl")) as file:
         lines = [json.loads(line) for line in file]
     losses = [line["loss/train/total"] for line in lines if "loss/train/total" in line]
-    rectified = "resnet" in os.path.basename(os.path.normpath(folder))
-    worst, wrong = compare_losses(losses, result, precise, rectified)
+    worst, wrong = compare_losses(losses, result, precise)
     said = f"loss {worst:.1e}"
     leaves_statistics = "eval_fp64_if_scoring_leaves_bn_alone" in result
     expected = result.get("eval_ema_fp64") or result.get("eval_fp64_if_scoring_leaves_bn_alone") or result["eval_fp64"]
     evaluated = [line for line in lines if "metrics/eval/CrossEntropy" in line][-1]["metrics/eval/CrossEntropy"]
     far = abs(evaluated - expected["loss"]) / expected["loss"]
     said += f", evaluation {far:.1e}"
-    weights = 2e-7 if precise else max(result["tolerance"]["fp32_weights"], FLIP_WEIGHTS if rectified else 1e-5)
+    weights = 2e-7 if precise else result["tolerance"]["fp32_weights"]
     if far > (LOSS_FP64 if precise else 10 * weights):
         wrong.append(f"the evaluation's loss is {evaluated:.9g}, not {expected['loss']:.9g}")
     for name, other in ("model", "final"), ("averaged", "final_ema"):
