@@ -21,6 +21,8 @@ static bool count_steps(Compile *compile)
     const Recipe *recipe = compile->recipe;
     RunFacts *facts = &compile->facts;
     double amount = recipe->max_duration.amount;
+    if (recipe->scale_schedule_ratio != 1)
+        amount = (double)(int64_t)(amount * recipe->scale_schedule_ratio);      /* in its own unit, cut as Composer's */
     switch (recipe->max_duration.unit) {
     case TIME_EPOCH:    amount *= (double)facts->batches_per_epoch; break;
     case TIME_BATCH:    break;
@@ -35,8 +37,7 @@ static bool count_steps(Compile *compile)
         complain(compile->diag, recipe->max_duration_place, "max_duration in tokens needs a data set of text");
         return false;
     }
-    double scaled = recipe->scale_schedule_ratio == 1 ? amount : (double)(int64_t)(amount * recipe->scale_schedule_ratio);
-    facts->steps = whole_batches(scaled);
+    facts->steps = whole_batches(amount);
     facts->epochs = (facts->steps + facts->batches_per_epoch - 1) / facts->batches_per_epoch;
     if (facts->steps < 1)
         complain(compile->diag, recipe->max_duration_place, "max_duration is less than one batch");

@@ -49,27 +49,34 @@ static void follow(element *at)
 }
 
 /* The first update of an average that is made then leaves it as it is, so with an interval of 1 nothing must begin. */
-static void follow_when(int done, bool after_start)
+static void follow_from(int done, bool started)
 {
-    if (after_start && every() > 1) {
+    if (!started)
+        return;
+    if (every() == 1) {
+        each_weight(follow);
+    } else {
         if (!begun)
             each_weight(begin);
         else if (done % every() == 0)
             each_weight(follow);
         begun = true;
-    } else if (after_start) {
-        each_weight(follow);
     }
+}
+
+static bool started(const moment *now)
+{
+    return batches(ema_start) <= 1 || now->step + 1 >= batches(ema_start);
 }
 
 void ON(batch_end)(const moment *now)
 {
     if (unit() == UNIT_BATCH)
-        follow_when(now->step + 1, now->step + 1 >= batches(ema_start));
+        follow_from(now->step + 1, started(now));
 }
 
 void ON(epoch_end)(const moment *now)
 {
     if (unit() == UNIT_EPOCH)
-        follow_when(now->epoch + 1, now->step + 1 >= batches(ema_start));
+        follow_from(now->epoch + 1, started(now));
 }

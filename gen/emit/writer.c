@@ -14,25 +14,29 @@ Writer *writer_create(Arena *arena)
 
 enum { LONGEST_LINE = 120 };
 
-/* Where a line that is too long may break: the last blank outside of texts that follows a comma or an operator; 0: nowhere. */
+/* Where a line that is too long may break: at the last blank outside of texts that follows a comma, or, when that leaves less
+ * than half a line, an operator; 0: nowhere. */
 static int breaking_point(const char *line, int room)
 {
     bool quoted = line[0] == '"';
-    int best = 0;
+    int comma = 0, operator = 0;
     for (int i = 1; line[i] && i < room; i++) {
         quoted ^= line[i] == '"' && line[i - 1] != '\\';
-        bool after = strchr(",;&|?:+-*/=<>", line[i - 1]) && line[i - 1] != '(';
-        if (!quoted && line[i] == ' ' && after && line[i + 1] && !strchr("/", line[i + 1]))
-            best = i;
+        if (quoted || line[i] != ' ' || !line[i + 1] || line[i + 1] == '/')
+            continue;
+        if (line[i - 1] == ',' || line[i - 1] == ';')
+            comma = i;
+        else if (strchr("&|?:+-*/=<>", line[i - 1]))
+            operator = i;
     }
-    return best;
+    return comma > room / 2 ? comma : operator > comma ? operator : comma;
 }
 
 /* The line, and what does not fit on lines below it, further in. */
 static void put_line(Writer *writer, const char *line)
 {
-    int indent = INDENT * writer->depth;
-    for (int more = 0;; more = INDENT) {
+    int indent = INDENT * writer->depth, own = (int)strspn(line, " ");
+    for (int more = 0;; more = own + INDENT) {
         int room = LONGEST_LINE - indent - more, cut = (int)strlen(line) > room ? breaking_point(line, room) : 0;
         if (!cut) {
             buffer_add(&writer->out, "%*s%s\n", indent + more, "", line);

@@ -171,8 +171,15 @@ static const Expr *identity_false_of_equals(ExprPool *pool, const Expr *a, const
     return a == b ? expr_truth(pool, false) : NULL;
 }
 
+static bool contradict(ExprPool *pool, const Expr *a, const Expr *b)
+{
+    return expr_unary(pool, EXPR_not, a) == b || expr_unary(pool, EXPR_not, b) == a;
+}
+
 static const Expr *identity_and(ExprPool *pool, const Expr *a, const Expr *b)
 {
+    if (contradict(pool, a, b))
+        return expr_truth(pool, false);
     if (expr_is_constant(a) || expr_is_constant(b)) {
         const Expr *known = expr_is_constant(a) ? a : b;
         return expr_value(known) != 0 ? (known == a ? b : a) : expr_truth(pool, false);
@@ -182,6 +189,8 @@ static const Expr *identity_and(ExprPool *pool, const Expr *a, const Expr *b)
 
 static const Expr *identity_or(ExprPool *pool, const Expr *a, const Expr *b)
 {
+    if (contradict(pool, a, b))
+        return expr_truth(pool, true);
     if (expr_is_constant(a) || expr_is_constant(b)) {
         const Expr *known = expr_is_constant(a) ? a : b;
         return expr_value(known) == 0 ? (known == a ? b : a) : expr_truth(pool, true);

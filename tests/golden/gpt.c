@@ -222,293 +222,293 @@ static const struct tensor {
     int rank;
     long shape[6];
 } tensors[27] = {
-        { "transformer.wte.weight", transformer_wte_weight, 8192, 256, 2, { 256, 32 } },
-        { "transformer.h.0.ln_1.weight", transformer_h_0_ln_1_weight, 32, 1, 1, { 32 } },
-        { "transformer.h.0.ln_1.bias", transformer_h_0_ln_1_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.0.attn.c_attn.weight", transformer_h_0_attn_c_attn_weight, 3072, 32, 2, { 32, 96 } },
-        { "transformer.h.0.attn.c_attn.bias", transformer_h_0_attn_c_attn_bias, 96, 1, 1, { 96 } },
-        { "transformer.h.0.attn.c_proj.weight", transformer_h_0_attn_c_proj_weight, 1024, 32, 2, { 32, 32 } },
-        { "transformer.h.0.attn.c_proj.bias", transformer_h_0_attn_c_proj_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.0.ln_2.weight", transformer_h_0_ln_2_weight, 32, 1, 1, { 32 } },
-        { "transformer.h.0.ln_2.bias", transformer_h_0_ln_2_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.0.mlp.c_fc.weight", transformer_h_0_mlp_c_fc_weight, 4096, 32, 2, { 32, 128 } },
-        { "transformer.h.0.mlp.c_fc.bias", transformer_h_0_mlp_c_fc_bias, 128, 1, 1, { 128 } },
-        { "transformer.h.0.mlp.c_proj.weight", transformer_h_0_mlp_c_proj_weight, 4096, 128, 2, { 128, 32 } },
-        { "transformer.h.0.mlp.c_proj.bias", transformer_h_0_mlp_c_proj_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.1.ln_1.weight", transformer_h_1_ln_1_weight, 32, 1, 1, { 32 } },
-        { "transformer.h.1.ln_1.bias", transformer_h_1_ln_1_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.1.attn.c_attn.weight", transformer_h_1_attn_c_attn_weight, 3072, 32, 2, { 32, 96 } },
-        { "transformer.h.1.attn.c_attn.bias", transformer_h_1_attn_c_attn_bias, 96, 1, 1, { 96 } },
-        { "transformer.h.1.attn.c_proj.weight", transformer_h_1_attn_c_proj_weight, 1024, 32, 2, { 32, 32 } },
-        { "transformer.h.1.attn.c_proj.bias", transformer_h_1_attn_c_proj_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.1.ln_2.weight", transformer_h_1_ln_2_weight, 32, 1, 1, { 32 } },
-        { "transformer.h.1.ln_2.bias", transformer_h_1_ln_2_bias, 32, 1, 1, { 32 } },
-        { "transformer.h.1.mlp.c_fc.weight", transformer_h_1_mlp_c_fc_weight, 4096, 32, 2, { 32, 128 } },
-        { "transformer.h.1.mlp.c_fc.bias", transformer_h_1_mlp_c_fc_bias, 128, 1, 1, { 128 } },
-        { "transformer.h.1.mlp.c_proj.weight", transformer_h_1_mlp_c_proj_weight, 4096, 128, 2, { 128, 32 } },
-        { "transformer.h.1.mlp.c_proj.bias", transformer_h_1_mlp_c_proj_bias, 32, 1, 1, { 32 } },
-        { "transformer.ln_f.weight", transformer_ln_f_weight, 32, 1, 1, { 32 } },
-        { "transformer.ln_f.bias", transformer_ln_f_bias, 32, 1, 1, { 32 } },
-    };
+    { "transformer.wte.weight", transformer_wte_weight, 8192, 256, 2, { 256, 32 } },
+    { "transformer.h.0.ln_1.weight", transformer_h_0_ln_1_weight, 32, 1, 1, { 32 } },
+    { "transformer.h.0.ln_1.bias", transformer_h_0_ln_1_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.0.attn.c_attn.weight", transformer_h_0_attn_c_attn_weight, 3072, 32, 2, { 32, 96 } },
+    { "transformer.h.0.attn.c_attn.bias", transformer_h_0_attn_c_attn_bias, 96, 1, 1, { 96 } },
+    { "transformer.h.0.attn.c_proj.weight", transformer_h_0_attn_c_proj_weight, 1024, 32, 2, { 32, 32 } },
+    { "transformer.h.0.attn.c_proj.bias", transformer_h_0_attn_c_proj_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.0.ln_2.weight", transformer_h_0_ln_2_weight, 32, 1, 1, { 32 } },
+    { "transformer.h.0.ln_2.bias", transformer_h_0_ln_2_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.0.mlp.c_fc.weight", transformer_h_0_mlp_c_fc_weight, 4096, 32, 2, { 32, 128 } },
+    { "transformer.h.0.mlp.c_fc.bias", transformer_h_0_mlp_c_fc_bias, 128, 1, 1, { 128 } },
+    { "transformer.h.0.mlp.c_proj.weight", transformer_h_0_mlp_c_proj_weight, 4096, 128, 2, { 128, 32 } },
+    { "transformer.h.0.mlp.c_proj.bias", transformer_h_0_mlp_c_proj_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.1.ln_1.weight", transformer_h_1_ln_1_weight, 32, 1, 1, { 32 } },
+    { "transformer.h.1.ln_1.bias", transformer_h_1_ln_1_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.1.attn.c_attn.weight", transformer_h_1_attn_c_attn_weight, 3072, 32, 2, { 32, 96 } },
+    { "transformer.h.1.attn.c_attn.bias", transformer_h_1_attn_c_attn_bias, 96, 1, 1, { 96 } },
+    { "transformer.h.1.attn.c_proj.weight", transformer_h_1_attn_c_proj_weight, 1024, 32, 2, { 32, 32 } },
+    { "transformer.h.1.attn.c_proj.bias", transformer_h_1_attn_c_proj_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.1.ln_2.weight", transformer_h_1_ln_2_weight, 32, 1, 1, { 32 } },
+    { "transformer.h.1.ln_2.bias", transformer_h_1_ln_2_bias, 32, 1, 1, { 32 } },
+    { "transformer.h.1.mlp.c_fc.weight", transformer_h_1_mlp_c_fc_weight, 4096, 32, 2, { 32, 128 } },
+    { "transformer.h.1.mlp.c_fc.bias", transformer_h_1_mlp_c_fc_bias, 128, 1, 1, { 128 } },
+    { "transformer.h.1.mlp.c_proj.weight", transformer_h_1_mlp_c_proj_weight, 4096, 128, 2, { 128, 32 } },
+    { "transformer.h.1.mlp.c_proj.bias", transformer_h_1_mlp_c_proj_bias, 32, 1, 1, { 32 } },
+    { "transformer.ln_f.weight", transformer_ln_f_weight, 32, 1, 1, { 32 } },
+    { "transformer.ln_f.bias", transformer_ln_f_bias, 32, 1, 1, { 32 } },
+};
 
-    /* train: where its tensors lie in the arena, in reals */
-    enum {
-        transformer_wte = 262144, /* (16, 16, 32) */
-        transformer_h_0_ln_1_moments = 444416, /* (2, 256) */
-        transformer_h_0_ln_1 = 270336, /* (16, 16, 32) */
-        transformer_h_0_attn_c_attn_product = 0, /* (16, 16, 96) */
-        transformer_h_0_attn_c_attn = 24576, /* (16, 16, 96) */
-        transformer_h_0_attn_slice = 0, /* (16, 16, 32) */
-        transformer_h_0_attn_transpose = 278528, /* (16, 4, 16, 8) */
-        transformer_h_0_attn_slice_2 = 0, /* (16, 16, 32) */
-        transformer_h_0_attn_transpose_2 = 286720, /* (16, 4, 16, 8) */
-        transformer_h_0_attn_slice_3 = 0, /* (16, 16, 32) */
-        transformer_h_0_attn_transpose_3 = 294912, /* (16, 4, 16, 8) */
-        transformer_h_0_attn_attention = 303104, /* (16, 4, 16, 8) */
-        transformer_h_0_attn_transpose_4 = 311296, /* (16, 16, 4, 8) */
-        transformer_h_0_attn_c_proj_product = 0, /* (16, 16, 32) */
-        transformer_h_0_attn_c_proj = 8192, /* (16, 16, 32) */
-        transformer_h_0_residual = 319488, /* (16, 16, 32) */
-        transformer_h_0_ln_2_moments = 444928, /* (2, 256) */
-        transformer_h_0_ln_2 = 327680, /* (16, 16, 32) */
-        transformer_h_0_mlp_c_fc_product = 0, /* (16, 16, 128) */
-        transformer_h_0_mlp_c_fc = 131072, /* (16, 16, 128) */
-        transformer_h_0_mlp_gelu_tanh = 163840, /* (16, 16, 128) */
-        transformer_h_0_mlp_c_proj_product = 0, /* (16, 16, 32) */
-        transformer_h_0_mlp_c_proj = 8192, /* (16, 16, 32) */
-        transformer_h_0_residual_2 = 335872, /* (16, 16, 32) */
-        transformer_h_1_ln_1_moments = 445440, /* (2, 256) */
-        transformer_h_1_ln_1 = 344064, /* (16, 16, 32) */
-        transformer_h_1_attn_c_attn_product = 0, /* (16, 16, 96) */
-        transformer_h_1_attn_c_attn = 24576, /* (16, 16, 96) */
-        transformer_h_1_attn_slice = 0, /* (16, 16, 32) */
-        transformer_h_1_attn_transpose = 352256, /* (16, 4, 16, 8) */
-        transformer_h_1_attn_slice_2 = 0, /* (16, 16, 32) */
-        transformer_h_1_attn_transpose_2 = 360448, /* (16, 4, 16, 8) */
-        transformer_h_1_attn_slice_3 = 0, /* (16, 16, 32) */
-        transformer_h_1_attn_transpose_3 = 368640, /* (16, 4, 16, 8) */
-        transformer_h_1_attn_attention = 376832, /* (16, 4, 16, 8) */
-        transformer_h_1_attn_transpose_4 = 385024, /* (16, 16, 4, 8) */
-        transformer_h_1_attn_c_proj_product = 0, /* (16, 16, 32) */
-        transformer_h_1_attn_c_proj = 8192, /* (16, 16, 32) */
-        transformer_h_1_residual = 393216, /* (16, 16, 32) */
-        transformer_h_1_ln_2_moments = 445952, /* (2, 256) */
-        transformer_h_1_ln_2 = 401408, /* (16, 16, 32) */
-        transformer_h_1_mlp_c_fc_product = 0, /* (16, 16, 128) */
-        transformer_h_1_mlp_c_fc = 196608, /* (16, 16, 128) */
-        transformer_h_1_mlp_gelu_tanh = 229376, /* (16, 16, 128) */
-        transformer_h_1_mlp_c_proj_product = 0, /* (16, 16, 32) */
-        transformer_h_1_mlp_c_proj = 8192, /* (16, 16, 32) */
-        transformer_h_1_residual_2 = 409600, /* (16, 16, 32) */
-        transformer_ln_f_moments = 446464, /* (2, 256) */
-        transformer_ln_f = 417792, /* (16, 16, 32) */
-        matmul_transposed = 0, /* (16, 16, 256) */
-        loss_cross_entropy = 65536, /* (16, 16) */
-        loss_count = 65792, /* (16, 16) */
-        loss_count_2 = 66048, /* (1, 1) */
-        loss_sum = 65792, /* (16, 16) */
-        loss_sum_2 = 65536, /* (1, 1) */
-        loss = 446976, /* () */
-        d_loss = 65536, /* () */
-        d_loss_sum = 425984, /* (16, 16) */
-        d_loss_cross_entropy = 65536, /* (16, 16, 256) */
-        d_matmul_transposed = 425984, /* (256, 32) */
-        d_matmul_transposed_2 = 434176, /* (256, 32) */
-        d_transformer_ln_f = 65536, /* (2, 256) */
-        d_transformer_ln_f_2 = 417792, /* (16, 16, 32) */
-        d_transformer_ln_f_3 = 65536, /* (2, 32) */
-        d_transformer_h_1_mlp_c_proj_product = 65536, /* (256, 128) */
-        d_transformer_h_1_mlp_gelu_tanh = 98304, /* (16, 16, 128) */
-        d_transformer_h_1_mlp_c_fc_product = 65536, /* (256, 32) */
-        d_transformer_h_1_ln_2 = 81920, /* (2, 256) */
-        d_transformer_h_1_ln_2_2 = 73728, /* (16, 16, 32) */
-        d_transformer_h_1_ln_2_3 = 114688, /* (16, 16, 32) */
-        d_transformer_h_1_ln_2_4 = 73728, /* (2, 32) */
-        d_transformer_h_1_attn_c_proj_product = 65536, /* (256, 32) */
-        d_transformer_h_1_attn_transpose_4 = 73728, /* (16, 4, 16, 8) */
-        d_transformer_h_1_attn_attention = 442368, /* (16, 4, 16) */
-        d_transformer_h_1_attn_attention_2 = 122880, /* (16, 4, 16, 8) */
-        d_transformer_h_1_attn_attention_3 = 90112, /* (16, 4, 16, 8) */
-        d_transformer_h_1_attn_attention_4 = 65536, /* (16, 4, 16, 8) */
-        d_transformer_h_1_attn_transpose_3 = 98304, /* (16, 16, 4, 8) */
-        d_transformer_h_1_attn_slice_3 = 65536, /* (16, 16, 96) */
-        d_transformer_h_1_attn_transpose_2 = 196608, /* (16, 16, 4, 8) */
-        d_transformer_h_1_attn_slice_2 = 90112, /* (16, 16, 96) */
-        d_transformer_h_1_attn_slice_2_2 = 196608, /* (16, 16, 96) */
-        d_transformer_h_1_attn_transpose = 90112, /* (16, 16, 4, 8) */
-        d_transformer_h_1_attn_slice = 65536, /* (16, 16, 96) */
-        d_transformer_h_1_attn_slice_4 = 90112, /* (16, 16, 96) */
-        d_transformer_h_1_attn_c_attn_product = 65536, /* (256, 32) */
-        d_transformer_h_1_ln_1 = 81920, /* (2, 256) */
-        d_transformer_h_1_ln_1_2 = 73728, /* (16, 16, 32) */
-        d_transformer_h_1_ln_1_3 = 196608, /* (16, 16, 32) */
-        d_transformer_h_1_ln_1_4 = 73728, /* (2, 32) */
-        d_transformer_h_0_mlp_c_proj_product = 65536, /* (256, 128) */
-        d_transformer_h_0_mlp_gelu_tanh = 98304, /* (16, 16, 128) */
-        d_transformer_h_0_mlp_c_fc_product = 65536, /* (256, 32) */
-        d_transformer_h_0_ln_2 = 81920, /* (2, 256) */
-        d_transformer_h_0_ln_2_2 = 73728, /* (16, 16, 32) */
-        d_transformer_h_0_ln_2_3 = 139264, /* (16, 16, 32) */
-        d_transformer_h_0_ln_2_4 = 73728, /* (2, 32) */
-        d_transformer_h_0_attn_c_proj_product = 65536, /* (256, 32) */
-        d_transformer_h_0_attn_transpose_4 = 73728, /* (16, 4, 16, 8) */
-        d_transformer_h_0_attn_attention = 443392, /* (16, 4, 16) */
-        d_transformer_h_0_attn_attention_2 = 147456, /* (16, 4, 16, 8) */
-        d_transformer_h_0_attn_attention_3 = 90112, /* (16, 4, 16, 8) */
-        d_transformer_h_0_attn_attention_4 = 65536, /* (16, 4, 16, 8) */
-        d_transformer_h_0_attn_transpose_3 = 98304, /* (16, 16, 4, 8) */
-        d_transformer_h_0_attn_slice_3 = 65536, /* (16, 16, 96) */
-        d_transformer_h_0_attn_transpose_2 = 114688, /* (16, 16, 4, 8) */
-        d_transformer_h_0_attn_slice_2 = 90112, /* (16, 16, 96) */
-        d_transformer_h_0_attn_slice_2_2 = 114688, /* (16, 16, 96) */
-        d_transformer_h_0_attn_transpose = 90112, /* (16, 16, 4, 8) */
-        d_transformer_h_0_attn_slice = 65536, /* (16, 16, 96) */
-        d_transformer_h_0_attn_slice_4 = 90112, /* (16, 16, 96) */
-        d_transformer_h_0_attn_c_attn_product = 65536, /* (256, 32) */
-        d_transformer_h_0_ln_1 = 81920, /* (2, 256) */
-        d_transformer_h_0_ln_1_2 = 73728, /* (16, 16, 32) */
-        d_transformer_h_0_ln_1_3 = 81920, /* (16, 16, 32) */
-        d_transformer_h_0_ln_1_4 = 73728, /* (2, 32) */
-        d_transformer_wte = 65536, /* (256, 32) */
-    };
-    static const real table_slope_4[4] = {
-        0.25f, 0.0625f, 0.015625f, 0.00390625f
-    };
-    static double metrics[4]; /* sums over the test set */
+/* train: where its tensors lie in the arena, in reals */
+enum {
+    transformer_wte = 262144, /* (16, 16, 32) */
+    transformer_h_0_ln_1_moments = 444416, /* (2, 256) */
+    transformer_h_0_ln_1 = 270336, /* (16, 16, 32) */
+    transformer_h_0_attn_c_attn_product = 0, /* (16, 16, 96) */
+    transformer_h_0_attn_c_attn = 24576, /* (16, 16, 96) */
+    transformer_h_0_attn_slice = 0, /* (16, 16, 32) */
+    transformer_h_0_attn_transpose = 278528, /* (16, 4, 16, 8) */
+    transformer_h_0_attn_slice_2 = 0, /* (16, 16, 32) */
+    transformer_h_0_attn_transpose_2 = 286720, /* (16, 4, 16, 8) */
+    transformer_h_0_attn_slice_3 = 0, /* (16, 16, 32) */
+    transformer_h_0_attn_transpose_3 = 294912, /* (16, 4, 16, 8) */
+    transformer_h_0_attn_attention = 303104, /* (16, 4, 16, 8) */
+    transformer_h_0_attn_transpose_4 = 311296, /* (16, 16, 4, 8) */
+    transformer_h_0_attn_c_proj_product = 0, /* (16, 16, 32) */
+    transformer_h_0_attn_c_proj = 8192, /* (16, 16, 32) */
+    transformer_h_0_residual = 319488, /* (16, 16, 32) */
+    transformer_h_0_ln_2_moments = 444928, /* (2, 256) */
+    transformer_h_0_ln_2 = 327680, /* (16, 16, 32) */
+    transformer_h_0_mlp_c_fc_product = 0, /* (16, 16, 128) */
+    transformer_h_0_mlp_c_fc = 131072, /* (16, 16, 128) */
+    transformer_h_0_mlp_gelu_tanh = 163840, /* (16, 16, 128) */
+    transformer_h_0_mlp_c_proj_product = 0, /* (16, 16, 32) */
+    transformer_h_0_mlp_c_proj = 8192, /* (16, 16, 32) */
+    transformer_h_0_residual_2 = 335872, /* (16, 16, 32) */
+    transformer_h_1_ln_1_moments = 445440, /* (2, 256) */
+    transformer_h_1_ln_1 = 344064, /* (16, 16, 32) */
+    transformer_h_1_attn_c_attn_product = 0, /* (16, 16, 96) */
+    transformer_h_1_attn_c_attn = 24576, /* (16, 16, 96) */
+    transformer_h_1_attn_slice = 0, /* (16, 16, 32) */
+    transformer_h_1_attn_transpose = 352256, /* (16, 4, 16, 8) */
+    transformer_h_1_attn_slice_2 = 0, /* (16, 16, 32) */
+    transformer_h_1_attn_transpose_2 = 360448, /* (16, 4, 16, 8) */
+    transformer_h_1_attn_slice_3 = 0, /* (16, 16, 32) */
+    transformer_h_1_attn_transpose_3 = 368640, /* (16, 4, 16, 8) */
+    transformer_h_1_attn_attention = 376832, /* (16, 4, 16, 8) */
+    transformer_h_1_attn_transpose_4 = 385024, /* (16, 16, 4, 8) */
+    transformer_h_1_attn_c_proj_product = 0, /* (16, 16, 32) */
+    transformer_h_1_attn_c_proj = 8192, /* (16, 16, 32) */
+    transformer_h_1_residual = 393216, /* (16, 16, 32) */
+    transformer_h_1_ln_2_moments = 445952, /* (2, 256) */
+    transformer_h_1_ln_2 = 401408, /* (16, 16, 32) */
+    transformer_h_1_mlp_c_fc_product = 0, /* (16, 16, 128) */
+    transformer_h_1_mlp_c_fc = 196608, /* (16, 16, 128) */
+    transformer_h_1_mlp_gelu_tanh = 229376, /* (16, 16, 128) */
+    transformer_h_1_mlp_c_proj_product = 0, /* (16, 16, 32) */
+    transformer_h_1_mlp_c_proj = 8192, /* (16, 16, 32) */
+    transformer_h_1_residual_2 = 409600, /* (16, 16, 32) */
+    transformer_ln_f_moments = 446464, /* (2, 256) */
+    transformer_ln_f = 417792, /* (16, 16, 32) */
+    matmul_transposed = 0, /* (16, 16, 256) */
+    loss_cross_entropy = 65536, /* (16, 16) */
+    loss_count = 65792, /* (16, 16) */
+    loss_count_2 = 66048, /* (1, 1) */
+    loss_sum = 65792, /* (16, 16) */
+    loss_sum_2 = 65536, /* (1, 1) */
+    loss = 446976, /* () */
+    d_loss = 65536, /* () */
+    d_loss_sum = 425984, /* (16, 16) */
+    d_loss_cross_entropy = 65536, /* (16, 16, 256) */
+    d_matmul_transposed = 425984, /* (256, 32) */
+    d_matmul_transposed_2 = 434176, /* (256, 32) */
+    d_transformer_ln_f = 65536, /* (2, 256) */
+    d_transformer_ln_f_2 = 417792, /* (16, 16, 32) */
+    d_transformer_ln_f_3 = 65536, /* (2, 32) */
+    d_transformer_h_1_mlp_c_proj_product = 65536, /* (256, 128) */
+    d_transformer_h_1_mlp_gelu_tanh = 98304, /* (16, 16, 128) */
+    d_transformer_h_1_mlp_c_fc_product = 65536, /* (256, 32) */
+    d_transformer_h_1_ln_2 = 81920, /* (2, 256) */
+    d_transformer_h_1_ln_2_2 = 73728, /* (16, 16, 32) */
+    d_transformer_h_1_ln_2_3 = 114688, /* (16, 16, 32) */
+    d_transformer_h_1_ln_2_4 = 73728, /* (2, 32) */
+    d_transformer_h_1_attn_c_proj_product = 65536, /* (256, 32) */
+    d_transformer_h_1_attn_transpose_4 = 73728, /* (16, 4, 16, 8) */
+    d_transformer_h_1_attn_attention = 442368, /* (16, 4, 16) */
+    d_transformer_h_1_attn_attention_2 = 122880, /* (16, 4, 16, 8) */
+    d_transformer_h_1_attn_attention_3 = 90112, /* (16, 4, 16, 8) */
+    d_transformer_h_1_attn_attention_4 = 65536, /* (16, 4, 16, 8) */
+    d_transformer_h_1_attn_transpose_3 = 98304, /* (16, 16, 4, 8) */
+    d_transformer_h_1_attn_slice_3 = 65536, /* (16, 16, 96) */
+    d_transformer_h_1_attn_transpose_2 = 196608, /* (16, 16, 4, 8) */
+    d_transformer_h_1_attn_slice_2 = 90112, /* (16, 16, 96) */
+    d_transformer_h_1_attn_slice_2_2 = 196608, /* (16, 16, 96) */
+    d_transformer_h_1_attn_transpose = 90112, /* (16, 16, 4, 8) */
+    d_transformer_h_1_attn_slice = 65536, /* (16, 16, 96) */
+    d_transformer_h_1_attn_slice_4 = 90112, /* (16, 16, 96) */
+    d_transformer_h_1_attn_c_attn_product = 65536, /* (256, 32) */
+    d_transformer_h_1_ln_1 = 81920, /* (2, 256) */
+    d_transformer_h_1_ln_1_2 = 73728, /* (16, 16, 32) */
+    d_transformer_h_1_ln_1_3 = 196608, /* (16, 16, 32) */
+    d_transformer_h_1_ln_1_4 = 73728, /* (2, 32) */
+    d_transformer_h_0_mlp_c_proj_product = 65536, /* (256, 128) */
+    d_transformer_h_0_mlp_gelu_tanh = 98304, /* (16, 16, 128) */
+    d_transformer_h_0_mlp_c_fc_product = 65536, /* (256, 32) */
+    d_transformer_h_0_ln_2 = 81920, /* (2, 256) */
+    d_transformer_h_0_ln_2_2 = 73728, /* (16, 16, 32) */
+    d_transformer_h_0_ln_2_3 = 139264, /* (16, 16, 32) */
+    d_transformer_h_0_ln_2_4 = 73728, /* (2, 32) */
+    d_transformer_h_0_attn_c_proj_product = 65536, /* (256, 32) */
+    d_transformer_h_0_attn_transpose_4 = 73728, /* (16, 4, 16, 8) */
+    d_transformer_h_0_attn_attention = 443392, /* (16, 4, 16) */
+    d_transformer_h_0_attn_attention_2 = 147456, /* (16, 4, 16, 8) */
+    d_transformer_h_0_attn_attention_3 = 90112, /* (16, 4, 16, 8) */
+    d_transformer_h_0_attn_attention_4 = 65536, /* (16, 4, 16, 8) */
+    d_transformer_h_0_attn_transpose_3 = 98304, /* (16, 16, 4, 8) */
+    d_transformer_h_0_attn_slice_3 = 65536, /* (16, 16, 96) */
+    d_transformer_h_0_attn_transpose_2 = 114688, /* (16, 16, 4, 8) */
+    d_transformer_h_0_attn_slice_2 = 90112, /* (16, 16, 96) */
+    d_transformer_h_0_attn_slice_2_2 = 114688, /* (16, 16, 96) */
+    d_transformer_h_0_attn_transpose = 90112, /* (16, 16, 4, 8) */
+    d_transformer_h_0_attn_slice = 65536, /* (16, 16, 96) */
+    d_transformer_h_0_attn_slice_4 = 90112, /* (16, 16, 96) */
+    d_transformer_h_0_attn_c_attn_product = 65536, /* (256, 32) */
+    d_transformer_h_0_ln_1 = 81920, /* (2, 256) */
+    d_transformer_h_0_ln_1_2 = 73728, /* (16, 16, 32) */
+    d_transformer_h_0_ln_1_3 = 81920, /* (16, 16, 32) */
+    d_transformer_h_0_ln_1_4 = 73728, /* (2, 32) */
+    d_transformer_wte = 65536, /* (256, 32) */
+};
+static const real table_slope_4[4] = {
+    0.25f, 0.0625f, 0.015625f, 0.00390625f
+};
+static double metrics[4]; /* sums over the test set */
 
-    /* evaluate: where its tensors lie in the arena, in reals (* differs between phases) */
-    enum {
-        evaluate_transformer_wte = 49152, /* (*, 32, 32) */
-        evaluate_transformer_h_0_ln_1_moments = 0, /* (2, *) */
-        evaluate_transformer_h_0_ln_1 = 24576, /* (*, 32, 32) */
-        evaluate_transformer_h_0_attn_c_attn_product = 0, /* (*, 32, 96) */
-        evaluate_transformer_h_0_attn_c_attn = 24576, /* (*, 32, 96) */
-        evaluate_transformer_h_0_attn_slice = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_0_attn_transpose = 8192, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_0_attn_slice_2 = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_0_attn_transpose_2 = 16384, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_0_attn_slice_3 = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_0_attn_transpose_3 = 24576, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_0_attn_attention = 0, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_0_attn_transpose_4 = 8192, /* (*, 32, 4, 8) */
-        evaluate_transformer_h_0_attn_c_proj_product = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_0_attn_c_proj = 8192, /* (*, 32, 32) */
-        evaluate_transformer_h_0_residual = 65536, /* (*, 32, 32) */
-        evaluate_transformer_h_0_ln_2_moments = 0, /* (2, *) */
-        evaluate_transformer_h_0_ln_2 = 32768, /* (*, 32, 32) */
-        evaluate_transformer_h_0_mlp_c_fc_product = 0, /* (*, 32, 128) */
-        evaluate_transformer_h_0_mlp_c_fc = 32768, /* (*, 32, 128) */
-        evaluate_transformer_h_0_mlp_gelu_tanh = 0, /* (*, 32, 128) */
-        evaluate_transformer_h_0_mlp_c_proj_product = 32768, /* (*, 32, 32) */
-        evaluate_transformer_h_0_mlp_c_proj = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_0_residual_2 = 49152, /* (*, 32, 32) */
-        evaluate_transformer_h_1_ln_1_moments = 0, /* (2, *) */
-        evaluate_transformer_h_1_ln_1 = 24576, /* (*, 32, 32) */
-        evaluate_transformer_h_1_attn_c_attn_product = 0, /* (*, 32, 96) */
-        evaluate_transformer_h_1_attn_c_attn = 24576, /* (*, 32, 96) */
-        evaluate_transformer_h_1_attn_slice = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_1_attn_transpose = 8192, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_1_attn_slice_2 = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_1_attn_transpose_2 = 16384, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_1_attn_slice_3 = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_1_attn_transpose_3 = 24576, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_1_attn_attention = 0, /* (*, 4, 32, 8) */
-        evaluate_transformer_h_1_attn_transpose_4 = 8192, /* (*, 32, 4, 8) */
-        evaluate_transformer_h_1_attn_c_proj_product = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_1_attn_c_proj = 8192, /* (*, 32, 32) */
-        evaluate_transformer_h_1_residual = 65536, /* (*, 32, 32) */
-        evaluate_transformer_h_1_ln_2_moments = 0, /* (2, *) */
-        evaluate_transformer_h_1_ln_2 = 32768, /* (*, 32, 32) */
-        evaluate_transformer_h_1_mlp_c_fc_product = 0, /* (*, 32, 128) */
-        evaluate_transformer_h_1_mlp_c_fc = 32768, /* (*, 32, 128) */
-        evaluate_transformer_h_1_mlp_gelu_tanh = 0, /* (*, 32, 128) */
-        evaluate_transformer_h_1_mlp_c_proj_product = 32768, /* (*, 32, 32) */
-        evaluate_transformer_h_1_mlp_c_proj = 0, /* (*, 32, 32) */
-        evaluate_transformer_h_1_residual_2 = 8192, /* (*, 32, 32) */
-        evaluate_transformer_ln_f_moments = 0, /* (2, *) */
-        evaluate_transformer_ln_f = 65536, /* (*, 32, 32) */
-        evaluate_matmul_transposed = 0, /* (*, 32, 256) */
-        evaluate_loss_cross_entropy = 65536, /* (*, 32) */
-        evaluate_metric_loss = 65792, /* (*, 32) */
-        evaluate_metric_loss_2 = 66048, /* (1, 1) */
-        evaluate_metric_count = 65536, /* (*, 32) */
-        evaluate_metric_count_2 = 66064, /* (1, 1) */
-        evaluate_metric_rank = 65536, /* (*, 32) int */
-        evaluate_metric_correct = 65792, /* (*, 32) */
-        evaluate_metric_correct_2 = 66080, /* (1, 1) */
-        evaluate_metric_top5 = 65792, /* (*, 32) */
-        evaluate_metric_top5_2 = 65536, /* (1, 1) */
-    };
+/* evaluate: where its tensors lie in the arena, in reals (* differs between phases) */
+enum {
+    evaluate_transformer_wte = 49152, /* (*, 32, 32) */
+    evaluate_transformer_h_0_ln_1_moments = 0, /* (2, *) */
+    evaluate_transformer_h_0_ln_1 = 24576, /* (*, 32, 32) */
+    evaluate_transformer_h_0_attn_c_attn_product = 0, /* (*, 32, 96) */
+    evaluate_transformer_h_0_attn_c_attn = 24576, /* (*, 32, 96) */
+    evaluate_transformer_h_0_attn_slice = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_0_attn_transpose = 8192, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_0_attn_slice_2 = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_0_attn_transpose_2 = 16384, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_0_attn_slice_3 = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_0_attn_transpose_3 = 24576, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_0_attn_attention = 0, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_0_attn_transpose_4 = 8192, /* (*, 32, 4, 8) */
+    evaluate_transformer_h_0_attn_c_proj_product = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_0_attn_c_proj = 8192, /* (*, 32, 32) */
+    evaluate_transformer_h_0_residual = 65536, /* (*, 32, 32) */
+    evaluate_transformer_h_0_ln_2_moments = 0, /* (2, *) */
+    evaluate_transformer_h_0_ln_2 = 32768, /* (*, 32, 32) */
+    evaluate_transformer_h_0_mlp_c_fc_product = 0, /* (*, 32, 128) */
+    evaluate_transformer_h_0_mlp_c_fc = 32768, /* (*, 32, 128) */
+    evaluate_transformer_h_0_mlp_gelu_tanh = 0, /* (*, 32, 128) */
+    evaluate_transformer_h_0_mlp_c_proj_product = 32768, /* (*, 32, 32) */
+    evaluate_transformer_h_0_mlp_c_proj = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_0_residual_2 = 49152, /* (*, 32, 32) */
+    evaluate_transformer_h_1_ln_1_moments = 0, /* (2, *) */
+    evaluate_transformer_h_1_ln_1 = 24576, /* (*, 32, 32) */
+    evaluate_transformer_h_1_attn_c_attn_product = 0, /* (*, 32, 96) */
+    evaluate_transformer_h_1_attn_c_attn = 24576, /* (*, 32, 96) */
+    evaluate_transformer_h_1_attn_slice = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_1_attn_transpose = 8192, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_1_attn_slice_2 = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_1_attn_transpose_2 = 16384, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_1_attn_slice_3 = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_1_attn_transpose_3 = 24576, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_1_attn_attention = 0, /* (*, 4, 32, 8) */
+    evaluate_transformer_h_1_attn_transpose_4 = 8192, /* (*, 32, 4, 8) */
+    evaluate_transformer_h_1_attn_c_proj_product = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_1_attn_c_proj = 8192, /* (*, 32, 32) */
+    evaluate_transformer_h_1_residual = 65536, /* (*, 32, 32) */
+    evaluate_transformer_h_1_ln_2_moments = 0, /* (2, *) */
+    evaluate_transformer_h_1_ln_2 = 32768, /* (*, 32, 32) */
+    evaluate_transformer_h_1_mlp_c_fc_product = 0, /* (*, 32, 128) */
+    evaluate_transformer_h_1_mlp_c_fc = 32768, /* (*, 32, 128) */
+    evaluate_transformer_h_1_mlp_gelu_tanh = 0, /* (*, 32, 128) */
+    evaluate_transformer_h_1_mlp_c_proj_product = 32768, /* (*, 32, 32) */
+    evaluate_transformer_h_1_mlp_c_proj = 0, /* (*, 32, 32) */
+    evaluate_transformer_h_1_residual_2 = 8192, /* (*, 32, 32) */
+    evaluate_transformer_ln_f_moments = 0, /* (2, *) */
+    evaluate_transformer_ln_f = 65536, /* (*, 32, 32) */
+    evaluate_matmul_transposed = 0, /* (*, 32, 256) */
+    evaluate_loss_cross_entropy = 65536, /* (*, 32) */
+    evaluate_metric_loss = 65792, /* (*, 32) */
+    evaluate_metric_loss_2 = 66048, /* (1, 1) */
+    evaluate_metric_count = 65536, /* (*, 32) */
+    evaluate_metric_count_2 = 66064, /* (1, 1) */
+    evaluate_metric_rank = 65536, /* (*, 32) int */
+    evaluate_metric_correct = 65792, /* (*, 32) */
+    evaluate_metric_correct_2 = 66080, /* (1, 1) */
+    evaluate_metric_top5 = 65792, /* (*, 32) */
+    evaluate_metric_top5_2 = 65536, /* (1, 1) */
+};
 
-    /* What differs between the 2 phases of evaluate. */
-    static const struct evaluate_phase {
-        long phase;
-        long elements;
-        long extent;
-        long elements_2;
-        long elements_3;
-    } evaluate_phases[2] = {
-            { 0, 256, 8, 8192, 32768 },
-            { 1, 32, 1, 1024, 4096 },
-        };
-        static real *decoupled_adamw_first_moment; /* running mean of gradients */
-        static real *decoupled_adamw_second_moment; /* running mean of squared gradients */
+/* What differs between the 2 phases of evaluate. */
+static const struct evaluate_phase {
+    long phase;
+    long elements;
+    long extent;
+    long elements_2;
+    long elements_3;
+} evaluate_phases[2] = {
+    { 0, 256, 8, 8192, 32768 },
+    { 1, 32, 1, 1024, 4096 },
+};
+static real *decoupled_adamw_first_moment; /* running mean of gradients */
+static real *decoupled_adamw_second_moment; /* running mean of squared gradients */
 
-        /* Kinds of batches: rows fetched and trained on, geometry, first weight and tensor that
-         * learn, micro-batches. */
-        static const struct kind {
-            long stored_rows, rows, columns, length, height, width;
-            bool crop;
-            long candidates;
-            int score_phase, topology;
-            long first_trained;
-            int first_tensor, part_count;
-            struct { int count, phase; long rows; } parts[2];
-        } kinds[1] = {
-                { 8, 16, 32, 16, 32, 32, 0, 0, -1, 0, 0, 0, 1, { { 1, 0, 16 } } },
-            };
+/* Kinds of batches: rows fetched and trained on, geometry, first weight and tensor that learn,
+ * micro-batches. */
+static const struct kind {
+    long stored_rows, rows, columns, length, height, width;
+    bool crop;
+    long candidates;
+    int score_phase, topology;
+    long first_trained;
+    int first_tensor, part_count;
+    struct { int count, phase; long rows; } parts[2];
+} kinds[1] = {
+    { 8, 16, 32, 16, 32, 32, 0, 0, -1, 0, 0, 0, 1, { { 1, 0, 16 } } },
+};
 
-            /* The run: so many batches of a kind, then the next. */
-            static const struct stretch { long batches; int kind; } run[1] = {
-                    { 20, 0 },
-                };
-                enum { STEPS = 20, BATCHES_PER_EPOCH = 32, STRETCHES = 1 };
+/* The run: so many batches of a kind, then the next. */
+static const struct stretch { long batches; int kind; } run[1] = {
+    { 20, 0 },
+};
+enum { STEPS = 20, BATCHES_PER_EPOCH = 32, STRETCHES = 1 };
 
-                /* The micro-batch that a step reads, and what it gives back. */
-                static struct {
-                    const int *tokens;
-                    const int *targets;
-                    real share; /* of this micro-batch in the loss of its batch */
-                    bool is_first;
-                    long first_row;
-                    double loss;
-                } batch;
-                static int *batch_tokens, *batch_targets;
-                static struct token_set train_set, test_set;
+/* The micro-batch that a step reads, and what it gives back. */
+static struct {
+    const int *tokens;
+    const int *targets;
+    real share; /* of this micro-batch in the loss of its batch */
+    bool is_first;
+    long first_row;
+    double loss;
+} batch;
+static int *batch_tokens, *batch_targets;
+static struct token_set train_set, test_set;
 
-                /* What the command line may change: key=value. Everything else is decided. */
-                static struct {
-                    const char *root;
-                    const char *run_folder;
-                    int64_t seed;
-                    int64_t stop_after;
-                    int64_t eval_interval;
-                    int64_t log_interval;
-                    bool save;
-                    bool describe;
-                } settings = {
-                        .root = "tests/golden",
-                        .run_folder = "runs/gpt",
-                        .seed = 17,
-                        .stop_after = STEPS,
-                        .eval_interval = 32,
-                        .log_interval = 1,
-                        .save = true,
-                    };
-                    static struct metrics log_file;
-                    static struct progress progress;
-                    static real *arena; /* tensors of a step, at the offsets above */
-                    enum { ARENA = 446992, RESERVED = 582160 }; /* reals */
+/* What the command line may change: key=value. Everything else is decided. */
+static struct {
+    const char *root;
+    const char *run_folder;
+    int64_t seed;
+    int64_t stop_after;
+    int64_t eval_interval;
+    int64_t log_interval;
+    bool save;
+    bool describe;
+} settings = {
+    .root = "tests/golden",
+    .run_folder = "runs/gpt",
+    .seed = 17,
+    .stop_after = STEPS,
+    .eval_interval = 32,
+    .log_interval = 1,
+    .save = true,
+};
+static struct metrics log_file;
+static struct progress progress;
+static real *arena; /* tensors of a step, at the offsets above */
+enum { ARENA = 446992, RESERVED = 582160 }; /* reals */
 
 /* Where the run is. */
 static struct {
@@ -516,10 +516,10 @@ static struct {
     long key; /* of random values: the step, its complement when drawn again */
     long epoch;
     long batch_in_epoch;
-    long update_count;
     long first_trained;
     long first_tensor;
     double rate;
+    long update_count;
 } now;
 
 /* Sums and maxima over gradients and weights. */
@@ -973,7 +973,6 @@ static inline real real_tanh(real x)
 
 /* ---- kernels of this model --------------------------------------------------------------------- */
 
-
 static void initial(real *w, long count, uint64_t site)
 {
 #pragma omp parallel for
@@ -989,7 +988,7 @@ static void initial_2(real *w, long count, uint64_t site)
 }
 
 /* add(in0, in1) */
-static void c_attn(const real *x1, const real *x2, real *y, long AB, long C)
+static void c_attn_each(const real *x1, const real *x2, real *y, long AB, long C)
 {
 #pragma omp parallel for
     for (long ab = 0; ab < AB; ab++)
@@ -1098,7 +1097,7 @@ static void attention(const real *q, const real *k, const real *v,
 }
 
 /* add(in0, in1) */
-static void residual(const real *x1, const real *x2, real *y, long count)
+static void residual_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1108,7 +1107,7 @@ static void residual(const real *x1, const real *x2, real *y, long count)
 
 /* mul(mul(0.5, in0), add(1.0, tanh(mul(0.7978845608028654, add(in0, mul(0.044715, mul(mul(in0,
  * in0), in0))))))) */
-static void gelu_tanh(const real *x, real *y, long count)
+static void gelu_tanh_each(const real *x, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1136,7 +1135,7 @@ static void cross_entropy(const real *logits, const int *class,
 }
 
 /* select(eq(in0i, -100), 0.0, 1.0) */
-static void count(const int *x, real *y, long count)
+static void count_each(const int *x, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1145,7 +1144,7 @@ static void count(const int *x, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, in0) */
-static void sum(const real *x1, const int *x2, real *y, long count)
+static void sum_each(const real *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1154,7 +1153,7 @@ static void sum(const real *x1, const int *x2, real *y, long count)
 }
 
 /* div(in0, max(in1, 1.0)) */
-static void loss_2(const real *x1, const real *x2, real *y, long count)
+static void loss_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1163,7 +1162,7 @@ static void loss_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* mul(in0, div(1.0, max(in1, 1.0))) */
-static void d_loss_2(const real *x1, const real *x2, real *y, long count)
+static void d_loss_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1172,7 +1171,7 @@ static void d_loss_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* mul(in0, select(eq(in1i, -100), 0.0, 1.0)) */
-static void d_sum(const real *x1, const int *x2, real *y, long count)
+static void d_sum_each(const real *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1206,7 +1205,7 @@ static void cross_entropy_grad(const real *logits, const int *class,
 /* mul(in0, add(mul(0.5, add(1.0, #1=tanh(mul(0.7978845608028654, add(in1, mul(0.044715,
  * mul(#2=mul(in1, in1), in1))))))), mul(mul(0.5, in1), mul(sub(1.0, mul(#1, #1)),
  * mul(0.7978845608028654, add(1.0, mul(0.044715, add(mul(add(in1, in1), in1), #2)))))))) */
-static void d_gelu_tanh(const real *x1, const real *x2, real *y, long count)
+static void d_gelu_tanh_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1410,7 +1409,7 @@ static void attention_2(const real *q, const real *k, const real *v,
 }
 
 /* select(eq(in1i, -100), 0.0, to_float(lt(in0i, 1))) */
-static void correct(const int *x1, const int *x2, real *y, long count)
+static void correct_each(const int *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1419,7 +1418,7 @@ static void correct(const int *x1, const int *x2, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, to_float(lt(in0i, 5))) */
-static void top(const int *x1, const int *x2, real *y, long count)
+static void top_each(const int *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1428,7 +1427,6 @@ static void top(const int *x1, const int *x2, real *y, long count)
 }
 
 /* ---- initial weights --------------------------------------------------------------------------- */
-
 
 static void initialize_1(void)
 {
@@ -1468,17 +1466,16 @@ static void initialize(void)
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-
 static void forward(void)
 {
     gather(weights + transformer_wte_weight, batch.tokens, arena + transformer_wte, 256, 32);
     row_moments(arena + transformer_wte, arena + transformer_h_0_ln_1_moments, 256, 32);
     row_normalize(arena + transformer_wte, arena + transformer_h_0_ln_1_moments, weights + transformer_h_0_ln_1_weight,
         weights + transformer_h_0_ln_1_bias, arena + transformer_h_0_ln_1, 256, 32, 1e-05f);
-    dnnl_product(arena + transformer_h_0_ln_1, weights + transformer_h_0_attn_c_attn_weight, arena +
-        transformer_h_0_attn_c_attn_product, 1, 256, 96, 32, 0, 0, false, false);
-    c_attn(arena + transformer_h_0_attn_c_attn_product, weights + transformer_h_0_attn_c_attn_bias, arena +
-        transformer_h_0_attn_c_attn, 256, 96);
+    dnnl_product(arena + transformer_h_0_ln_1, weights + transformer_h_0_attn_c_attn_weight,
+        arena + transformer_h_0_attn_c_attn_product, 1, 256, 96, 32, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_0_attn_c_attn_product, weights + transformer_h_0_attn_c_attn_bias,
+        arena + transformer_h_0_attn_c_attn, 256, 96);
     move(arena + transformer_h_0_attn_c_attn, arena + transformer_h_0_attn_slice, 3, (const long[]){ 16, 16, 32 },
         (const long[]){ 1536, 96, 1 }, (const long[]){ 512, 32, 1 });
     move(arena + transformer_h_0_attn_slice, arena + transformer_h_0_attn_transpose, 4, (const long[]){ 16, 4, 16, 8 },
@@ -1495,43 +1492,43 @@ static void forward_transformer_h_0(void)
         32 }, (const long[]){ 1536, 96, 1 }, (const long[]){ 512, 32, 1 });
     move(arena + transformer_h_0_attn_slice_3, arena + transformer_h_0_attn_transpose_3, 4, (const long[]){ 16, 4, 16,
         8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
-    attention(arena + transformer_h_0_attn_transpose, arena + transformer_h_0_attn_transpose_2, arena +
-        transformer_h_0_attn_transpose_3, arena + transformer_h_0_attn_attention, arena +
-        d_transformer_h_0_attn_attention, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
+    attention(arena + transformer_h_0_attn_transpose, arena + transformer_h_0_attn_transpose_2,
+        arena + transformer_h_0_attn_transpose_3, arena + transformer_h_0_attn_attention,
+        arena + d_transformer_h_0_attn_attention, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
     move(arena + transformer_h_0_attn_attention, arena + transformer_h_0_attn_transpose_4, 4, (const long[]){ 16, 16,
         4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
-    dnnl_product(arena + transformer_h_0_attn_transpose_4, weights + transformer_h_0_attn_c_proj_weight, arena +
-        transformer_h_0_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, false);
-    c_attn(arena + transformer_h_0_attn_c_proj_product, weights + transformer_h_0_attn_c_proj_bias, arena +
-        transformer_h_0_attn_c_proj, 256, 32);
-    residual(arena + transformer_wte, arena + transformer_h_0_attn_c_proj, arena + transformer_h_0_residual, 8192);
+    dnnl_product(arena + transformer_h_0_attn_transpose_4, weights + transformer_h_0_attn_c_proj_weight,
+        arena + transformer_h_0_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_0_attn_c_proj_product, weights + transformer_h_0_attn_c_proj_bias,
+        arena + transformer_h_0_attn_c_proj, 256, 32);
+    residual_each(arena + transformer_wte, arena + transformer_h_0_attn_c_proj, arena + transformer_h_0_residual, 8192);
     row_moments(arena + transformer_h_0_residual, arena + transformer_h_0_ln_2_moments, 256, 32);
-    row_normalize(arena + transformer_h_0_residual, arena + transformer_h_0_ln_2_moments, weights +
-        transformer_h_0_ln_2_weight, weights + transformer_h_0_ln_2_bias, arena + transformer_h_0_ln_2, 256, 32,
-        1e-05f);
-    dnnl_product(arena + transformer_h_0_ln_2, weights + transformer_h_0_mlp_c_fc_weight, arena +
-        transformer_h_0_mlp_c_fc_product, 1, 256, 128, 32, 0, 0, false, false);
-    c_attn(arena + transformer_h_0_mlp_c_fc_product, weights + transformer_h_0_mlp_c_fc_bias, arena +
-        transformer_h_0_mlp_c_fc, 256, 128);
-    gelu_tanh(arena + transformer_h_0_mlp_c_fc, arena + transformer_h_0_mlp_gelu_tanh, 32768);
-    dnnl_product(arena + transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_proj_weight, arena +
-        transformer_h_0_mlp_c_proj_product, 1, 256, 32, 128, 0, 0, false, false);
-    c_attn(arena + transformer_h_0_mlp_c_proj_product, weights + transformer_h_0_mlp_c_proj_bias, arena +
-        transformer_h_0_mlp_c_proj, 256, 32);
-    residual(arena + transformer_h_0_residual, arena + transformer_h_0_mlp_c_proj, arena + transformer_h_0_residual_2,
-        8192);
+    row_normalize(arena + transformer_h_0_residual, arena + transformer_h_0_ln_2_moments,
+        weights + transformer_h_0_ln_2_weight, weights + transformer_h_0_ln_2_bias, arena + transformer_h_0_ln_2, 256,
+        32, 1e-05f);
+    dnnl_product(arena + transformer_h_0_ln_2, weights + transformer_h_0_mlp_c_fc_weight,
+        arena + transformer_h_0_mlp_c_fc_product, 1, 256, 128, 32, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_0_mlp_c_fc_product, weights + transformer_h_0_mlp_c_fc_bias,
+        arena + transformer_h_0_mlp_c_fc, 256, 128);
+    gelu_tanh_each(arena + transformer_h_0_mlp_c_fc, arena + transformer_h_0_mlp_gelu_tanh, 32768);
+    dnnl_product(arena + transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_proj_weight,
+        arena + transformer_h_0_mlp_c_proj_product, 1, 256, 32, 128, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_0_mlp_c_proj_product, weights + transformer_h_0_mlp_c_proj_bias,
+        arena + transformer_h_0_mlp_c_proj, 256, 32);
+    residual_each(arena + transformer_h_0_residual, arena + transformer_h_0_mlp_c_proj,
+        arena + transformer_h_0_residual_2, 8192);
 }
 
 static void forward_transformer_h_1(void)
 {
     row_moments(arena + transformer_h_0_residual_2, arena + transformer_h_1_ln_1_moments, 256, 32);
-    row_normalize(arena + transformer_h_0_residual_2, arena + transformer_h_1_ln_1_moments, weights +
-        transformer_h_1_ln_1_weight, weights + transformer_h_1_ln_1_bias, arena + transformer_h_1_ln_1, 256, 32,
-        1e-05f);
-    dnnl_product(arena + transformer_h_1_ln_1, weights + transformer_h_1_attn_c_attn_weight, arena +
-        transformer_h_1_attn_c_attn_product, 1, 256, 96, 32, 0, 0, false, false);
-    c_attn(arena + transformer_h_1_attn_c_attn_product, weights + transformer_h_1_attn_c_attn_bias, arena +
-        transformer_h_1_attn_c_attn, 256, 96);
+    row_normalize(arena + transformer_h_0_residual_2, arena + transformer_h_1_ln_1_moments,
+        weights + transformer_h_1_ln_1_weight, weights + transformer_h_1_ln_1_bias, arena + transformer_h_1_ln_1, 256,
+        32, 1e-05f);
+    dnnl_product(arena + transformer_h_1_ln_1, weights + transformer_h_1_attn_c_attn_weight,
+        arena + transformer_h_1_attn_c_attn_product, 1, 256, 96, 32, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_1_attn_c_attn_product, weights + transformer_h_1_attn_c_attn_bias,
+        arena + transformer_h_1_attn_c_attn, 256, 96);
     move(arena + transformer_h_1_attn_c_attn, arena + transformer_h_1_attn_slice, 3, (const long[]){ 16, 16, 32 },
         (const long[]){ 1536, 96, 1 }, (const long[]){ 512, 32, 1 });
     move(arena + transformer_h_1_attn_slice, arena + transformer_h_1_attn_transpose, 4, (const long[]){ 16, 4, 16, 8 },
@@ -1544,66 +1541,67 @@ static void forward_transformer_h_1(void)
         32 }, (const long[]){ 1536, 96, 1 }, (const long[]){ 512, 32, 1 });
     move(arena + transformer_h_1_attn_slice_3, arena + transformer_h_1_attn_transpose_3, 4, (const long[]){ 16, 4, 16,
         8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
-    attention(arena + transformer_h_1_attn_transpose, arena + transformer_h_1_attn_transpose_2, arena +
-        transformer_h_1_attn_transpose_3, arena + transformer_h_1_attn_attention, arena +
-        d_transformer_h_1_attn_attention, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
+    attention(arena + transformer_h_1_attn_transpose, arena + transformer_h_1_attn_transpose_2,
+        arena + transformer_h_1_attn_transpose_3, arena + transformer_h_1_attn_attention,
+        arena + d_transformer_h_1_attn_attention, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
     move(arena + transformer_h_1_attn_attention, arena + transformer_h_1_attn_transpose_4, 4, (const long[]){ 16, 16,
         4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
-    dnnl_product(arena + transformer_h_1_attn_transpose_4, weights + transformer_h_1_attn_c_proj_weight, arena +
-        transformer_h_1_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, false);
-    c_attn(arena + transformer_h_1_attn_c_proj_product, weights + transformer_h_1_attn_c_proj_bias, arena +
-        transformer_h_1_attn_c_proj, 256, 32);
-    residual(arena + transformer_h_0_residual_2, arena + transformer_h_1_attn_c_proj, arena + transformer_h_1_residual,
-        8192);
+    dnnl_product(arena + transformer_h_1_attn_transpose_4, weights + transformer_h_1_attn_c_proj_weight,
+        arena + transformer_h_1_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_1_attn_c_proj_product, weights + transformer_h_1_attn_c_proj_bias,
+        arena + transformer_h_1_attn_c_proj, 256, 32);
+    residual_each(arena + transformer_h_0_residual_2, arena + transformer_h_1_attn_c_proj,
+        arena + transformer_h_1_residual, 8192);
     row_moments(arena + transformer_h_1_residual, arena + transformer_h_1_ln_2_moments, 256, 32);
-    row_normalize(arena + transformer_h_1_residual, arena + transformer_h_1_ln_2_moments, weights +
-        transformer_h_1_ln_2_weight, weights + transformer_h_1_ln_2_bias, arena + transformer_h_1_ln_2, 256, 32,
-        1e-05f);
-    dnnl_product(arena + transformer_h_1_ln_2, weights + transformer_h_1_mlp_c_fc_weight, arena +
-        transformer_h_1_mlp_c_fc_product, 1, 256, 128, 32, 0, 0, false, false);
-    c_attn(arena + transformer_h_1_mlp_c_fc_product, weights + transformer_h_1_mlp_c_fc_bias, arena +
-        transformer_h_1_mlp_c_fc, 256, 128);
-    gelu_tanh(arena + transformer_h_1_mlp_c_fc, arena + transformer_h_1_mlp_gelu_tanh, 32768);
-    dnnl_product(arena + transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_proj_weight, arena +
-        transformer_h_1_mlp_c_proj_product, 1, 256, 32, 128, 0, 0, false, false);
-    c_attn(arena + transformer_h_1_mlp_c_proj_product, weights + transformer_h_1_mlp_c_proj_bias, arena +
-        transformer_h_1_mlp_c_proj, 256, 32);
-    residual(arena + transformer_h_1_residual, arena + transformer_h_1_mlp_c_proj, arena + transformer_h_1_residual_2,
-        8192);
+    row_normalize(arena + transformer_h_1_residual, arena + transformer_h_1_ln_2_moments,
+        weights + transformer_h_1_ln_2_weight, weights + transformer_h_1_ln_2_bias, arena + transformer_h_1_ln_2, 256,
+        32, 1e-05f);
+    dnnl_product(arena + transformer_h_1_ln_2, weights + transformer_h_1_mlp_c_fc_weight,
+        arena + transformer_h_1_mlp_c_fc_product, 1, 256, 128, 32, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_1_mlp_c_fc_product, weights + transformer_h_1_mlp_c_fc_bias,
+        arena + transformer_h_1_mlp_c_fc, 256, 128);
+    gelu_tanh_each(arena + transformer_h_1_mlp_c_fc, arena + transformer_h_1_mlp_gelu_tanh, 32768);
+    dnnl_product(arena + transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_proj_weight,
+        arena + transformer_h_1_mlp_c_proj_product, 1, 256, 32, 128, 0, 0, false, false);
+    c_attn_each(arena + transformer_h_1_mlp_c_proj_product, weights + transformer_h_1_mlp_c_proj_bias,
+        arena + transformer_h_1_mlp_c_proj, 256, 32);
+    residual_each(arena + transformer_h_1_residual, arena + transformer_h_1_mlp_c_proj,
+        arena + transformer_h_1_residual_2, 8192);
 }
 
 static void forward_2(void)
 {
     row_moments(arena + transformer_h_1_residual_2, arena + transformer_ln_f_moments, 256, 32);
-    row_normalize(arena + transformer_h_1_residual_2, arena + transformer_ln_f_moments, weights +
-        transformer_ln_f_weight, weights + transformer_ln_f_bias, arena + transformer_ln_f, 256, 32, 1e-05f);
+    row_normalize(arena + transformer_h_1_residual_2, arena + transformer_ln_f_moments,
+        weights + transformer_ln_f_weight, weights + transformer_ln_f_bias, arena + transformer_ln_f, 256, 32, 1e-05f);
     dnnl_product(arena + transformer_ln_f, weights + transformer_wte_weight, arena + matmul_transposed, 1, 256, 256,
         32, 0, 0, false, true);
     cross_entropy(arena + matmul_transposed, batch.targets, arena + loss_cross_entropy, 256, 256, -100);
-    count(batch.targets, arena + loss_count, 256);
+    count_each(batch.targets, arena + loss_count, 256);
     reduce_sum(arena + loss_count, arena + loss_count_2, 1, 256, 1);
-    sum(arena + loss_cross_entropy, batch.targets, arena + loss_sum, 256);
+    sum_each(arena + loss_cross_entropy, batch.targets, arena + loss_sum, 256);
     reduce_sum(arena + loss_sum, arena + loss_sum_2, 1, 256, 1);
-    loss_2(arena + loss_sum_2, arena + loss_count_2, arena + loss, 1);
+    loss_each(arena + loss_sum_2, arena + loss_count_2, arena + loss, 1);
 }
 
 static void backward(void)
 {
-    d_loss_2(&batch.share, arena + loss_count_2, arena + d_loss, 1);
-    d_sum(arena + d_loss, batch.targets, arena + d_loss_sum, 256);
+    d_loss_each(&batch.share, arena + loss_count_2, arena + d_loss, 1);
+    d_sum_each(arena + d_loss, batch.targets, arena + d_loss_sum, 256);
     cross_entropy_grad(arena + matmul_transposed, batch.targets, arena + d_loss_sum, arena + d_loss_cross_entropy, 256,
         256, -100);
     dnnl_product(arena + d_loss_cross_entropy, weights + transformer_wte_weight, arena + d_matmul_transposed, 1, 256,
         32, 256, 0, 0, false, false);
     dnnl_product(arena + d_loss_cross_entropy, arena + transformer_ln_f, arena + d_matmul_transposed_2, 1, 256, 32,
         256, 65536, 0, true, false);
-    row_normalize_grad_sums(arena + d_matmul_transposed, arena + transformer_h_1_residual_2, arena +
-        transformer_ln_f_moments, weights + transformer_ln_f_weight, arena + d_transformer_ln_f, 256, 32, 1e-05f);
-    row_normalize_grad(arena + d_matmul_transposed, arena + transformer_h_1_residual_2, arena +
-        transformer_ln_f_moments, arena + d_transformer_ln_f, weights + transformer_ln_f_weight, arena +
-        d_transformer_ln_f_2, 256, 32, 1e-05f);
-    row_normalize_grad_affine(arena + d_matmul_transposed, arena + transformer_h_1_residual_2, arena +
-        transformer_ln_f_moments, arena + d_transformer_ln_f_3, 256, 32, 1e-05f);
+    row_normalize_grad_sums(arena + d_matmul_transposed, arena + transformer_h_1_residual_2,
+        arena + transformer_ln_f_moments, weights + transformer_ln_f_weight, arena + d_transformer_ln_f, 256, 32,
+        1e-05f);
+    row_normalize_grad(arena + d_matmul_transposed, arena + transformer_h_1_residual_2,
+        arena + transformer_ln_f_moments, arena + d_transformer_ln_f, weights + transformer_ln_f_weight,
+        arena + d_transformer_ln_f_2, 256, 32, 1e-05f);
+    row_normalize_grad_affine(arena + d_matmul_transposed, arena + transformer_h_1_residual_2,
+        arena + transformer_ln_f_moments, arena + d_transformer_ln_f_3, 256, 32, 1e-05f);
     move(arena + d_transformer_ln_f_3 + 32, gradients + transformer_ln_f_weight, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(arena + d_transformer_ln_f_3, gradients + transformer_ln_f_bias, 2, (const long[]){ 1, 32 },
@@ -1613,42 +1611,43 @@ static void backward(void)
 static void backward_transformer_h_1(void)
 {
     reduce_sum(arena + d_transformer_ln_f_2, gradients + transformer_h_1_mlp_c_proj_bias, 1, 256, 32);
-    dnnl_product(arena + d_transformer_ln_f_2, weights + transformer_h_1_mlp_c_proj_weight, arena +
-        d_transformer_h_1_mlp_c_proj_product, 1, 256, 128, 32, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_1_mlp_gelu_tanh, arena + d_transformer_ln_f_2, gradients +
-        transformer_h_1_mlp_c_proj_weight, 1, 128, 32, 256, 32768, 0, true, false);
-    d_gelu_tanh(arena + d_transformer_h_1_mlp_c_proj_product, arena + transformer_h_1_mlp_c_fc, arena +
-        d_transformer_h_1_mlp_gelu_tanh, 32768);
+    dnnl_product(arena + d_transformer_ln_f_2, weights + transformer_h_1_mlp_c_proj_weight,
+        arena + d_transformer_h_1_mlp_c_proj_product, 1, 256, 128, 32, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_1_mlp_gelu_tanh, arena + d_transformer_ln_f_2,
+        gradients + transformer_h_1_mlp_c_proj_weight, 1, 128, 32, 256, 32768, 0, true, false);
+    d_gelu_tanh_each(arena + d_transformer_h_1_mlp_c_proj_product, arena + transformer_h_1_mlp_c_fc,
+        arena + d_transformer_h_1_mlp_gelu_tanh, 32768);
     reduce_sum(arena + d_transformer_h_1_mlp_gelu_tanh, gradients + transformer_h_1_mlp_c_fc_bias, 1, 256, 128);
-    dnnl_product(arena + d_transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_fc_weight, arena +
-        d_transformer_h_1_mlp_c_fc_product, 1, 256, 32, 128, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_1_ln_2, arena + d_transformer_h_1_mlp_gelu_tanh, gradients +
-        transformer_h_1_mlp_c_fc_weight, 1, 32, 128, 256, 8192, 0, true, false);
-    row_normalize_grad_sums(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual, arena +
-        transformer_h_1_ln_2_moments, weights + transformer_h_1_ln_2_weight, arena + d_transformer_h_1_ln_2, 256, 32,
-        1e-05f);
-    row_normalize_grad(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual, arena +
-        transformer_h_1_ln_2_moments, arena + d_transformer_h_1_ln_2, weights + transformer_h_1_ln_2_weight, arena +
-        d_transformer_h_1_ln_2_2, 256, 32, 1e-05f);
-    residual(arena + d_transformer_ln_f_2, arena + d_transformer_h_1_ln_2_2, arena + d_transformer_h_1_ln_2_3, 8192);
-    row_normalize_grad_affine(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual, arena +
-        transformer_h_1_ln_2_moments, arena + d_transformer_h_1_ln_2_4, 256, 32, 1e-05f);
+    dnnl_product(arena + d_transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_fc_weight,
+        arena + d_transformer_h_1_mlp_c_fc_product, 1, 256, 32, 128, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_1_ln_2, arena + d_transformer_h_1_mlp_gelu_tanh,
+        gradients + transformer_h_1_mlp_c_fc_weight, 1, 32, 128, 256, 8192, 0, true, false);
+    row_normalize_grad_sums(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual,
+        arena + transformer_h_1_ln_2_moments, weights + transformer_h_1_ln_2_weight, arena + d_transformer_h_1_ln_2,
+        256, 32, 1e-05f);
+    row_normalize_grad(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual,
+        arena + transformer_h_1_ln_2_moments, arena + d_transformer_h_1_ln_2, weights + transformer_h_1_ln_2_weight,
+        arena + d_transformer_h_1_ln_2_2, 256, 32, 1e-05f);
+    residual_each(arena + d_transformer_ln_f_2, arena + d_transformer_h_1_ln_2_2, arena + d_transformer_h_1_ln_2_3,
+        8192);
+    row_normalize_grad_affine(arena + d_transformer_h_1_mlp_c_fc_product, arena + transformer_h_1_residual,
+        arena + transformer_h_1_ln_2_moments, arena + d_transformer_h_1_ln_2_4, 256, 32, 1e-05f);
     move(arena + d_transformer_h_1_ln_2_4 + 32, gradients + transformer_h_1_ln_2_weight, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(arena + d_transformer_h_1_ln_2_4, gradients + transformer_h_1_ln_2_bias, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     reduce_sum(arena + d_transformer_h_1_ln_2_3, gradients + transformer_h_1_attn_c_proj_bias, 1, 256, 32);
-    dnnl_product(arena + d_transformer_h_1_ln_2_3, weights + transformer_h_1_attn_c_proj_weight, arena +
-        d_transformer_h_1_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_1_attn_transpose_4, arena + d_transformer_h_1_ln_2_3, gradients +
-        transformer_h_1_attn_c_proj_weight, 1, 32, 32, 256, 8192, 0, true, false);
+    dnnl_product(arena + d_transformer_h_1_ln_2_3, weights + transformer_h_1_attn_c_proj_weight,
+        arena + d_transformer_h_1_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_1_attn_transpose_4, arena + d_transformer_h_1_ln_2_3,
+        gradients + transformer_h_1_attn_c_proj_weight, 1, 32, 32, 256, 8192, 0, true, false);
     move(arena + d_transformer_h_1_attn_c_proj_product, arena + d_transformer_h_1_attn_transpose_4, 4,
         (const long[]){ 16, 4, 16, 8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
-    attention_grad(arena + d_transformer_h_1_attn_transpose_4, arena + transformer_h_1_attn_transpose, arena +
-        transformer_h_1_attn_transpose_2, arena + transformer_h_1_attn_transpose_3, arena +
-        transformer_h_1_attn_attention, arena + d_transformer_h_1_attn_attention, arena +
-        d_transformer_h_1_attn_attention_2, arena + d_transformer_h_1_attn_attention_3, arena +
-        d_transformer_h_1_attn_attention_4, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
+    attention_grad(arena + d_transformer_h_1_attn_transpose_4, arena + transformer_h_1_attn_transpose,
+        arena + transformer_h_1_attn_transpose_2, arena + transformer_h_1_attn_transpose_3,
+        arena + transformer_h_1_attn_attention, arena + d_transformer_h_1_attn_attention,
+        arena + d_transformer_h_1_attn_attention_2, arena + d_transformer_h_1_attn_attention_3,
+        arena + d_transformer_h_1_attn_attention_4, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
     move(arena + d_transformer_h_1_attn_attention_4, arena + d_transformer_h_1_attn_transpose_3, 4, (const long[]){ 16,
         16, 4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
     fill(arena + d_transformer_h_1_attn_slice_3, 24576, 0.0f);
@@ -1659,31 +1658,31 @@ static void backward_transformer_h_1(void)
     fill(arena + d_transformer_h_1_attn_slice_2, 24576, 0.0f);
     move(arena + d_transformer_h_1_attn_transpose_2, arena + d_transformer_h_1_attn_slice_2 + 32, 3,
         (const long[]){ 16, 16, 32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
-    residual(arena + d_transformer_h_1_attn_slice_3, arena + d_transformer_h_1_attn_slice_2, arena +
-        d_transformer_h_1_attn_slice_2_2, 24576);
 }
 
 static void backward_transformer_h_1_2(void)
 {
+    residual_each(arena + d_transformer_h_1_attn_slice_3, arena + d_transformer_h_1_attn_slice_2,
+        arena + d_transformer_h_1_attn_slice_2_2, 24576);
     move(arena + d_transformer_h_1_attn_attention_2, arena + d_transformer_h_1_attn_transpose, 4, (const long[]){ 16,
         16, 4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
     fill(arena + d_transformer_h_1_attn_slice, 24576, 0.0f);
     move(arena + d_transformer_h_1_attn_transpose, arena + d_transformer_h_1_attn_slice, 3, (const long[]){ 16, 16,
         32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
-    residual(arena + d_transformer_h_1_attn_slice_2_2, arena + d_transformer_h_1_attn_slice, arena +
-        d_transformer_h_1_attn_slice_4, 24576);
+    residual_each(arena + d_transformer_h_1_attn_slice_2_2, arena + d_transformer_h_1_attn_slice,
+        arena + d_transformer_h_1_attn_slice_4, 24576);
     reduce_sum(arena + d_transformer_h_1_attn_slice_4, gradients + transformer_h_1_attn_c_attn_bias, 1, 256, 96);
-    dnnl_product(arena + d_transformer_h_1_attn_slice_4, weights + transformer_h_1_attn_c_attn_weight, arena +
-        d_transformer_h_1_attn_c_attn_product, 1, 256, 32, 96, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_1_ln_1, arena + d_transformer_h_1_attn_slice_4, gradients +
-        transformer_h_1_attn_c_attn_weight, 1, 32, 96, 256, 8192, 0, true, false);
-    row_normalize_grad_sums(arena + d_transformer_h_1_attn_c_attn_product, arena + transformer_h_0_residual_2, arena +
-        transformer_h_1_ln_1_moments, weights + transformer_h_1_ln_1_weight, arena + d_transformer_h_1_ln_1, 256, 32,
-        1e-05f);
-    row_normalize_grad(arena + d_transformer_h_1_attn_c_attn_product, arena + transformer_h_0_residual_2, arena +
-        transformer_h_1_ln_1_moments, arena + d_transformer_h_1_ln_1, weights + transformer_h_1_ln_1_weight, arena +
-        d_transformer_h_1_ln_1_2, 256, 32, 1e-05f);
-    residual(arena + d_transformer_h_1_ln_2_3, arena + d_transformer_h_1_ln_1_2, arena + d_transformer_h_1_ln_1_3,
+    dnnl_product(arena + d_transformer_h_1_attn_slice_4, weights + transformer_h_1_attn_c_attn_weight,
+        arena + d_transformer_h_1_attn_c_attn_product, 1, 256, 32, 96, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_1_ln_1, arena + d_transformer_h_1_attn_slice_4,
+        gradients + transformer_h_1_attn_c_attn_weight, 1, 32, 96, 256, 8192, 0, true, false);
+    row_normalize_grad_sums(arena + d_transformer_h_1_attn_c_attn_product, arena + transformer_h_0_residual_2,
+        arena + transformer_h_1_ln_1_moments, weights + transformer_h_1_ln_1_weight, arena + d_transformer_h_1_ln_1,
+        256, 32, 1e-05f);
+    row_normalize_grad(arena + d_transformer_h_1_attn_c_attn_product, arena + transformer_h_0_residual_2,
+        arena + transformer_h_1_ln_1_moments, arena + d_transformer_h_1_ln_1, weights + transformer_h_1_ln_1_weight,
+        arena + d_transformer_h_1_ln_1_2, 256, 32, 1e-05f);
+    residual_each(arena + d_transformer_h_1_ln_2_3, arena + d_transformer_h_1_ln_1_2, arena + d_transformer_h_1_ln_1_3,
         8192);
     row_normalize_grad_affine(arena + d_transformer_h_1_attn_c_attn_product, arena + transformer_h_0_residual_2,
         arena + transformer_h_1_ln_1_moments, arena + d_transformer_h_1_ln_1_4, 256, 32, 1e-05f);
@@ -1696,43 +1695,43 @@ static void backward_transformer_h_1_2(void)
 static void backward_transformer_h_0(void)
 {
     reduce_sum(arena + d_transformer_h_1_ln_1_3, gradients + transformer_h_0_mlp_c_proj_bias, 1, 256, 32);
-    dnnl_product(arena + d_transformer_h_1_ln_1_3, weights + transformer_h_0_mlp_c_proj_weight, arena +
-        d_transformer_h_0_mlp_c_proj_product, 1, 256, 128, 32, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_0_mlp_gelu_tanh, arena + d_transformer_h_1_ln_1_3, gradients +
-        transformer_h_0_mlp_c_proj_weight, 1, 128, 32, 256, 32768, 0, true, false);
-    d_gelu_tanh(arena + d_transformer_h_0_mlp_c_proj_product, arena + transformer_h_0_mlp_c_fc, arena +
-        d_transformer_h_0_mlp_gelu_tanh, 32768);
+    dnnl_product(arena + d_transformer_h_1_ln_1_3, weights + transformer_h_0_mlp_c_proj_weight,
+        arena + d_transformer_h_0_mlp_c_proj_product, 1, 256, 128, 32, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_0_mlp_gelu_tanh, arena + d_transformer_h_1_ln_1_3,
+        gradients + transformer_h_0_mlp_c_proj_weight, 1, 128, 32, 256, 32768, 0, true, false);
+    d_gelu_tanh_each(arena + d_transformer_h_0_mlp_c_proj_product, arena + transformer_h_0_mlp_c_fc,
+        arena + d_transformer_h_0_mlp_gelu_tanh, 32768);
     reduce_sum(arena + d_transformer_h_0_mlp_gelu_tanh, gradients + transformer_h_0_mlp_c_fc_bias, 1, 256, 128);
-    dnnl_product(arena + d_transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_fc_weight, arena +
-        d_transformer_h_0_mlp_c_fc_product, 1, 256, 32, 128, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_0_ln_2, arena + d_transformer_h_0_mlp_gelu_tanh, gradients +
-        transformer_h_0_mlp_c_fc_weight, 1, 32, 128, 256, 8192, 0, true, false);
-    row_normalize_grad_sums(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual, arena +
-        transformer_h_0_ln_2_moments, weights + transformer_h_0_ln_2_weight, arena + d_transformer_h_0_ln_2, 256, 32,
-        1e-05f);
-    row_normalize_grad(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual, arena +
-        transformer_h_0_ln_2_moments, arena + d_transformer_h_0_ln_2, weights + transformer_h_0_ln_2_weight, arena +
-        d_transformer_h_0_ln_2_2, 256, 32, 1e-05f);
-    residual(arena + d_transformer_h_1_ln_1_3, arena + d_transformer_h_0_ln_2_2, arena + d_transformer_h_0_ln_2_3,
+    dnnl_product(arena + d_transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_fc_weight,
+        arena + d_transformer_h_0_mlp_c_fc_product, 1, 256, 32, 128, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_0_ln_2, arena + d_transformer_h_0_mlp_gelu_tanh,
+        gradients + transformer_h_0_mlp_c_fc_weight, 1, 32, 128, 256, 8192, 0, true, false);
+    row_normalize_grad_sums(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual,
+        arena + transformer_h_0_ln_2_moments, weights + transformer_h_0_ln_2_weight, arena + d_transformer_h_0_ln_2,
+        256, 32, 1e-05f);
+    row_normalize_grad(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual,
+        arena + transformer_h_0_ln_2_moments, arena + d_transformer_h_0_ln_2, weights + transformer_h_0_ln_2_weight,
+        arena + d_transformer_h_0_ln_2_2, 256, 32, 1e-05f);
+    residual_each(arena + d_transformer_h_1_ln_1_3, arena + d_transformer_h_0_ln_2_2, arena + d_transformer_h_0_ln_2_3,
         8192);
-    row_normalize_grad_affine(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual, arena +
-        transformer_h_0_ln_2_moments, arena + d_transformer_h_0_ln_2_4, 256, 32, 1e-05f);
+    row_normalize_grad_affine(arena + d_transformer_h_0_mlp_c_fc_product, arena + transformer_h_0_residual,
+        arena + transformer_h_0_ln_2_moments, arena + d_transformer_h_0_ln_2_4, 256, 32, 1e-05f);
     move(arena + d_transformer_h_0_ln_2_4 + 32, gradients + transformer_h_0_ln_2_weight, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(arena + d_transformer_h_0_ln_2_4, gradients + transformer_h_0_ln_2_bias, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     reduce_sum(arena + d_transformer_h_0_ln_2_3, gradients + transformer_h_0_attn_c_proj_bias, 1, 256, 32);
-    dnnl_product(arena + d_transformer_h_0_ln_2_3, weights + transformer_h_0_attn_c_proj_weight, arena +
-        d_transformer_h_0_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_0_attn_transpose_4, arena + d_transformer_h_0_ln_2_3, gradients +
-        transformer_h_0_attn_c_proj_weight, 1, 32, 32, 256, 8192, 0, true, false);
+    dnnl_product(arena + d_transformer_h_0_ln_2_3, weights + transformer_h_0_attn_c_proj_weight,
+        arena + d_transformer_h_0_attn_c_proj_product, 1, 256, 32, 32, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_0_attn_transpose_4, arena + d_transformer_h_0_ln_2_3,
+        gradients + transformer_h_0_attn_c_proj_weight, 1, 32, 32, 256, 8192, 0, true, false);
     move(arena + d_transformer_h_0_attn_c_proj_product, arena + d_transformer_h_0_attn_transpose_4, 4,
         (const long[]){ 16, 4, 16, 8 }, (const long[]){ 512, 8, 32, 1 }, (const long[]){ 512, 128, 8, 1 });
-    attention_grad(arena + d_transformer_h_0_attn_transpose_4, arena + transformer_h_0_attn_transpose, arena +
-        transformer_h_0_attn_transpose_2, arena + transformer_h_0_attn_transpose_3, arena +
-        transformer_h_0_attn_attention, arena + d_transformer_h_0_attn_attention, arena +
-        d_transformer_h_0_attn_attention_2, arena + d_transformer_h_0_attn_attention_3, arena +
-        d_transformer_h_0_attn_attention_4, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
+    attention_grad(arena + d_transformer_h_0_attn_transpose_4, arena + transformer_h_0_attn_transpose,
+        arena + transformer_h_0_attn_transpose_2, arena + transformer_h_0_attn_transpose_3,
+        arena + transformer_h_0_attn_attention, arena + d_transformer_h_0_attn_attention,
+        arena + d_transformer_h_0_attn_attention_2, arena + d_transformer_h_0_attn_attention_3,
+        arena + d_transformer_h_0_attn_attention_4, (attention_shape){ 16, 4, 16, 16, 8 }, 0.35355339059327373f);
     move(arena + d_transformer_h_0_attn_attention_4, arena + d_transformer_h_0_attn_transpose_3, 4, (const long[]){ 16,
         16, 4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
     fill(arena + d_transformer_h_0_attn_slice_3, 24576, 0.0f);
@@ -1747,30 +1746,30 @@ static void backward_transformer_h_0(void)
 
 static void backward_transformer_h_0_2(void)
 {
-    residual(arena + d_transformer_h_0_attn_slice_3, arena + d_transformer_h_0_attn_slice_2, arena +
-        d_transformer_h_0_attn_slice_2_2, 24576);
+    residual_each(arena + d_transformer_h_0_attn_slice_3, arena + d_transformer_h_0_attn_slice_2,
+        arena + d_transformer_h_0_attn_slice_2_2, 24576);
     move(arena + d_transformer_h_0_attn_attention_2, arena + d_transformer_h_0_attn_transpose, 4, (const long[]){ 16,
         16, 4, 8 }, (const long[]){ 512, 8, 128, 1 }, (const long[]){ 512, 32, 8, 1 });
     fill(arena + d_transformer_h_0_attn_slice, 24576, 0.0f);
     move(arena + d_transformer_h_0_attn_transpose, arena + d_transformer_h_0_attn_slice, 3, (const long[]){ 16, 16,
         32 }, (const long[]){ 512, 32, 1 }, (const long[]){ 1536, 96, 1 });
-    residual(arena + d_transformer_h_0_attn_slice_2_2, arena + d_transformer_h_0_attn_slice, arena +
-        d_transformer_h_0_attn_slice_4, 24576);
+    residual_each(arena + d_transformer_h_0_attn_slice_2_2, arena + d_transformer_h_0_attn_slice,
+        arena + d_transformer_h_0_attn_slice_4, 24576);
     reduce_sum(arena + d_transformer_h_0_attn_slice_4, gradients + transformer_h_0_attn_c_attn_bias, 1, 256, 96);
-    dnnl_product(arena + d_transformer_h_0_attn_slice_4, weights + transformer_h_0_attn_c_attn_weight, arena +
-        d_transformer_h_0_attn_c_attn_product, 1, 256, 32, 96, 0, 0, false, true);
-    dnnl_product(arena + transformer_h_0_ln_1, arena + d_transformer_h_0_attn_slice_4, gradients +
-        transformer_h_0_attn_c_attn_weight, 1, 32, 96, 256, 8192, 0, true, false);
-    row_normalize_grad_sums(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte, arena +
-        transformer_h_0_ln_1_moments, weights + transformer_h_0_ln_1_weight, arena + d_transformer_h_0_ln_1, 256, 32,
-        1e-05f);
-    row_normalize_grad(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte, arena +
-        transformer_h_0_ln_1_moments, arena + d_transformer_h_0_ln_1, weights + transformer_h_0_ln_1_weight, arena +
-        d_transformer_h_0_ln_1_2, 256, 32, 1e-05f);
-    residual(arena + d_transformer_h_0_ln_2_3, arena + d_transformer_h_0_ln_1_2, arena + d_transformer_h_0_ln_1_3,
+    dnnl_product(arena + d_transformer_h_0_attn_slice_4, weights + transformer_h_0_attn_c_attn_weight,
+        arena + d_transformer_h_0_attn_c_attn_product, 1, 256, 32, 96, 0, 0, false, true);
+    dnnl_product(arena + transformer_h_0_ln_1, arena + d_transformer_h_0_attn_slice_4,
+        gradients + transformer_h_0_attn_c_attn_weight, 1, 32, 96, 256, 8192, 0, true, false);
+    row_normalize_grad_sums(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte,
+        arena + transformer_h_0_ln_1_moments, weights + transformer_h_0_ln_1_weight, arena + d_transformer_h_0_ln_1,
+        256, 32, 1e-05f);
+    row_normalize_grad(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte,
+        arena + transformer_h_0_ln_1_moments, arena + d_transformer_h_0_ln_1, weights + transformer_h_0_ln_1_weight,
+        arena + d_transformer_h_0_ln_1_2, 256, 32, 1e-05f);
+    residual_each(arena + d_transformer_h_0_ln_2_3, arena + d_transformer_h_0_ln_1_2, arena + d_transformer_h_0_ln_1_3,
         8192);
-    row_normalize_grad_affine(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte, arena +
-        transformer_h_0_ln_1_moments, arena + d_transformer_h_0_ln_1_4, 256, 32, 1e-05f);
+    row_normalize_grad_affine(arena + d_transformer_h_0_attn_c_attn_product, arena + transformer_wte,
+        arena + transformer_h_0_ln_1_moments, arena + d_transformer_h_0_ln_1_4, 256, 32, 1e-05f);
     move(arena + d_transformer_h_0_ln_1_4 + 32, gradients + transformer_h_0_ln_1_weight, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(arena + d_transformer_h_0_ln_1_4, gradients + transformer_h_0_ln_1_bias, 2, (const long[]){ 1, 32 },
@@ -1780,7 +1779,7 @@ static void backward_transformer_h_0_2(void)
 static void backward_2(void)
 {
     gather_grad(arena + d_transformer_h_0_ln_1_3, batch.tokens, arena + d_transformer_wte, 256, 256, 32, -1);
-    residual(arena + d_matmul_transposed_2, arena + d_transformer_wte, gradients + transformer_wte_weight, 8192);
+    residual_each(arena + d_matmul_transposed_2, arena + d_transformer_wte, gradients + transformer_wte_weight, 8192);
 }
 
 static void train(void)
@@ -1802,13 +1801,13 @@ static void evaluate_2(const struct evaluate_phase *p)
 {
     gather(weights + transformer_wte_weight, batch.tokens, arena + evaluate_transformer_wte, p->elements, 32);
     row_moments(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_ln_1_moments, p->elements, 32);
-    row_normalize(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_ln_1_moments, weights +
-        transformer_h_0_ln_1_weight, weights + transformer_h_0_ln_1_bias, arena + evaluate_transformer_h_0_ln_1,
-        p->elements, 32, 1e-05f);
-    dnnl_product(arena + evaluate_transformer_h_0_ln_1, weights + transformer_h_0_attn_c_attn_weight, arena +
-        evaluate_transformer_h_0_attn_c_attn_product, 1, p->elements, 96, 32, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_0_attn_c_attn_product, weights + transformer_h_0_attn_c_attn_bias, arena +
-        evaluate_transformer_h_0_attn_c_attn, p->elements, 96);
+    row_normalize(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_ln_1_moments,
+        weights + transformer_h_0_ln_1_weight, weights + transformer_h_0_ln_1_bias,
+        arena + evaluate_transformer_h_0_ln_1, p->elements, 32, 1e-05f);
+    dnnl_product(arena + evaluate_transformer_h_0_ln_1, weights + transformer_h_0_attn_c_attn_weight,
+        arena + evaluate_transformer_h_0_attn_c_attn_product, 1, p->elements, 96, 32, 0, 0, false, false);
+    c_attn_each(arena + evaluate_transformer_h_0_attn_c_attn_product, weights + transformer_h_0_attn_c_attn_bias,
+        arena + evaluate_transformer_h_0_attn_c_attn, p->elements, 96);
     move(arena + evaluate_transformer_h_0_attn_c_attn, arena + evaluate_transformer_h_0_attn_slice, 3,
         (const long[]){ p->extent, 32, 32 }, (const long[]){ 3072, 96, 1 }, (const long[]){ 1024, 32, 1 });
     move(arena + evaluate_transformer_h_0_attn_slice, arena + evaluate_transformer_h_0_attn_transpose, 4,
@@ -1832,39 +1831,40 @@ static void evaluate_transformer_h_0(const struct evaluate_phase *p)
         (const long[]){ p->extent, 32, 4, 8 }, (const long[]){ 1024, 8, 256, 1 }, (const long[]){ 1024, 32, 8, 1 });
     dnnl_product(arena + evaluate_transformer_h_0_attn_transpose_4, weights + transformer_h_0_attn_c_proj_weight,
         arena + evaluate_transformer_h_0_attn_c_proj_product, 1, p->elements, 32, 32, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_0_attn_c_proj_product, weights + transformer_h_0_attn_c_proj_bias, arena +
-        evaluate_transformer_h_0_attn_c_proj, p->elements, 32);
-    residual(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_attn_c_proj, arena +
-        evaluate_transformer_h_0_residual, p->elements_2);
+    c_attn_each(arena + evaluate_transformer_h_0_attn_c_proj_product, weights + transformer_h_0_attn_c_proj_bias,
+        arena + evaluate_transformer_h_0_attn_c_proj, p->elements, 32);
+    residual_each(arena + evaluate_transformer_wte, arena + evaluate_transformer_h_0_attn_c_proj,
+        arena + evaluate_transformer_h_0_residual, p->elements_2);
     row_moments(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_ln_2_moments, p->elements,
         32);
-    row_normalize(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_ln_2_moments, weights +
-        transformer_h_0_ln_2_weight, weights + transformer_h_0_ln_2_bias, arena + evaluate_transformer_h_0_ln_2,
-        p->elements, 32, 1e-05f);
-    dnnl_product(arena + evaluate_transformer_h_0_ln_2, weights + transformer_h_0_mlp_c_fc_weight, arena +
-        evaluate_transformer_h_0_mlp_c_fc_product, 1, p->elements, 128, 32, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_0_mlp_c_fc_product, weights + transformer_h_0_mlp_c_fc_bias, arena +
-        evaluate_transformer_h_0_mlp_c_fc, p->elements, 128);
-    gelu_tanh(arena + evaluate_transformer_h_0_mlp_c_fc, arena + evaluate_transformer_h_0_mlp_gelu_tanh, p->elements_3);
-    dnnl_product(arena + evaluate_transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_proj_weight, arena +
-        evaluate_transformer_h_0_mlp_c_proj_product, 1, p->elements, 32, 128, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_0_mlp_c_proj_product, weights + transformer_h_0_mlp_c_proj_bias, arena +
-        evaluate_transformer_h_0_mlp_c_proj, p->elements, 32);
-    residual(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_mlp_c_proj, arena +
-        evaluate_transformer_h_0_residual_2, p->elements_2);
+    row_normalize(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_ln_2_moments,
+        weights + transformer_h_0_ln_2_weight, weights + transformer_h_0_ln_2_bias,
+        arena + evaluate_transformer_h_0_ln_2, p->elements, 32, 1e-05f);
+    dnnl_product(arena + evaluate_transformer_h_0_ln_2, weights + transformer_h_0_mlp_c_fc_weight,
+        arena + evaluate_transformer_h_0_mlp_c_fc_product, 1, p->elements, 128, 32, 0, 0, false, false);
+    c_attn_each(arena + evaluate_transformer_h_0_mlp_c_fc_product, weights + transformer_h_0_mlp_c_fc_bias,
+        arena + evaluate_transformer_h_0_mlp_c_fc, p->elements, 128);
+    gelu_tanh_each(arena + evaluate_transformer_h_0_mlp_c_fc, arena + evaluate_transformer_h_0_mlp_gelu_tanh,
+        p->elements_3);
+    dnnl_product(arena + evaluate_transformer_h_0_mlp_gelu_tanh, weights + transformer_h_0_mlp_c_proj_weight,
+        arena + evaluate_transformer_h_0_mlp_c_proj_product, 1, p->elements, 32, 128, 0, 0, false, false);
+    c_attn_each(arena + evaluate_transformer_h_0_mlp_c_proj_product, weights + transformer_h_0_mlp_c_proj_bias,
+        arena + evaluate_transformer_h_0_mlp_c_proj, p->elements, 32);
+    residual_each(arena + evaluate_transformer_h_0_residual, arena + evaluate_transformer_h_0_mlp_c_proj,
+        arena + evaluate_transformer_h_0_residual_2, p->elements_2);
 }
 
 static void evaluate_transformer_h_1(const struct evaluate_phase *p)
 {
     row_moments(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_ln_1_moments,
         p->elements, 32);
-    row_normalize(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_ln_1_moments, weights +
-        transformer_h_1_ln_1_weight, weights + transformer_h_1_ln_1_bias, arena + evaluate_transformer_h_1_ln_1,
-        p->elements, 32, 1e-05f);
-    dnnl_product(arena + evaluate_transformer_h_1_ln_1, weights + transformer_h_1_attn_c_attn_weight, arena +
-        evaluate_transformer_h_1_attn_c_attn_product, 1, p->elements, 96, 32, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_1_attn_c_attn_product, weights + transformer_h_1_attn_c_attn_bias, arena +
-        evaluate_transformer_h_1_attn_c_attn, p->elements, 96);
+    row_normalize(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_ln_1_moments,
+        weights + transformer_h_1_ln_1_weight, weights + transformer_h_1_ln_1_bias,
+        arena + evaluate_transformer_h_1_ln_1, p->elements, 32, 1e-05f);
+    dnnl_product(arena + evaluate_transformer_h_1_ln_1, weights + transformer_h_1_attn_c_attn_weight,
+        arena + evaluate_transformer_h_1_attn_c_attn_product, 1, p->elements, 96, 32, 0, 0, false, false);
+    c_attn_each(arena + evaluate_transformer_h_1_attn_c_attn_product, weights + transformer_h_1_attn_c_attn_bias,
+        arena + evaluate_transformer_h_1_attn_c_attn, p->elements, 96);
     move(arena + evaluate_transformer_h_1_attn_c_attn, arena + evaluate_transformer_h_1_attn_slice, 3,
         (const long[]){ p->extent, 32, 32 }, (const long[]){ 3072, 96, 1 }, (const long[]){ 1024, 32, 1 });
     move(arena + evaluate_transformer_h_1_attn_slice, arena + evaluate_transformer_h_1_attn_transpose, 4,
@@ -1884,48 +1884,49 @@ static void evaluate_transformer_h_1(const struct evaluate_phase *p)
         (const long[]){ p->extent, 32, 4, 8 }, (const long[]){ 1024, 8, 256, 1 }, (const long[]){ 1024, 32, 8, 1 });
     dnnl_product(arena + evaluate_transformer_h_1_attn_transpose_4, weights + transformer_h_1_attn_c_proj_weight,
         arena + evaluate_transformer_h_1_attn_c_proj_product, 1, p->elements, 32, 32, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_1_attn_c_proj_product, weights + transformer_h_1_attn_c_proj_bias, arena +
-        evaluate_transformer_h_1_attn_c_proj, p->elements, 32);
-    residual(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_attn_c_proj, arena +
-        evaluate_transformer_h_1_residual, p->elements_2);
+    c_attn_each(arena + evaluate_transformer_h_1_attn_c_proj_product, weights + transformer_h_1_attn_c_proj_bias,
+        arena + evaluate_transformer_h_1_attn_c_proj, p->elements, 32);
+    residual_each(arena + evaluate_transformer_h_0_residual_2, arena + evaluate_transformer_h_1_attn_c_proj,
+        arena + evaluate_transformer_h_1_residual, p->elements_2);
     row_moments(arena + evaluate_transformer_h_1_residual, arena + evaluate_transformer_h_1_ln_2_moments, p->elements,
         32);
-    row_normalize(arena + evaluate_transformer_h_1_residual, arena + evaluate_transformer_h_1_ln_2_moments, weights +
-        transformer_h_1_ln_2_weight, weights + transformer_h_1_ln_2_bias, arena + evaluate_transformer_h_1_ln_2,
-        p->elements, 32, 1e-05f);
-    dnnl_product(arena + evaluate_transformer_h_1_ln_2, weights + transformer_h_1_mlp_c_fc_weight, arena +
-        evaluate_transformer_h_1_mlp_c_fc_product, 1, p->elements, 128, 32, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_1_mlp_c_fc_product, weights + transformer_h_1_mlp_c_fc_bias, arena +
-        evaluate_transformer_h_1_mlp_c_fc, p->elements, 128);
-    gelu_tanh(arena + evaluate_transformer_h_1_mlp_c_fc, arena + evaluate_transformer_h_1_mlp_gelu_tanh, p->elements_3);
-    dnnl_product(arena + evaluate_transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_proj_weight, arena +
-        evaluate_transformer_h_1_mlp_c_proj_product, 1, p->elements, 32, 128, 0, 0, false, false);
-    c_attn(arena + evaluate_transformer_h_1_mlp_c_proj_product, weights + transformer_h_1_mlp_c_proj_bias, arena +
-        evaluate_transformer_h_1_mlp_c_proj, p->elements, 32);
-    residual(arena + evaluate_transformer_h_1_residual, arena + evaluate_transformer_h_1_mlp_c_proj, arena +
-        evaluate_transformer_h_1_residual_2, p->elements_2);
+    row_normalize(arena + evaluate_transformer_h_1_residual, arena + evaluate_transformer_h_1_ln_2_moments,
+        weights + transformer_h_1_ln_2_weight, weights + transformer_h_1_ln_2_bias,
+        arena + evaluate_transformer_h_1_ln_2, p->elements, 32, 1e-05f);
+    dnnl_product(arena + evaluate_transformer_h_1_ln_2, weights + transformer_h_1_mlp_c_fc_weight,
+        arena + evaluate_transformer_h_1_mlp_c_fc_product, 1, p->elements, 128, 32, 0, 0, false, false);
+    c_attn_each(arena + evaluate_transformer_h_1_mlp_c_fc_product, weights + transformer_h_1_mlp_c_fc_bias,
+        arena + evaluate_transformer_h_1_mlp_c_fc, p->elements, 128);
+    gelu_tanh_each(arena + evaluate_transformer_h_1_mlp_c_fc, arena + evaluate_transformer_h_1_mlp_gelu_tanh,
+        p->elements_3);
+    dnnl_product(arena + evaluate_transformer_h_1_mlp_gelu_tanh, weights + transformer_h_1_mlp_c_proj_weight,
+        arena + evaluate_transformer_h_1_mlp_c_proj_product, 1, p->elements, 32, 128, 0, 0, false, false);
+    c_attn_each(arena + evaluate_transformer_h_1_mlp_c_proj_product, weights + transformer_h_1_mlp_c_proj_bias,
+        arena + evaluate_transformer_h_1_mlp_c_proj, p->elements, 32);
+    residual_each(arena + evaluate_transformer_h_1_residual, arena + evaluate_transformer_h_1_mlp_c_proj,
+        arena + evaluate_transformer_h_1_residual_2, p->elements_2);
 }
 
 static void evaluate_3(const struct evaluate_phase *p)
 {
     row_moments(arena + evaluate_transformer_h_1_residual_2, arena + evaluate_transformer_ln_f_moments, p->elements,
         32);
-    row_normalize(arena + evaluate_transformer_h_1_residual_2, arena + evaluate_transformer_ln_f_moments, weights +
-        transformer_ln_f_weight, weights + transformer_ln_f_bias, arena + evaluate_transformer_ln_f, p->elements, 32,
-        1e-05f);
-    dnnl_product(arena + evaluate_transformer_ln_f, weights + transformer_wte_weight, arena +
-        evaluate_matmul_transposed, 1, p->elements, 256, 32, 0, 0, false, true);
+    row_normalize(arena + evaluate_transformer_h_1_residual_2, arena + evaluate_transformer_ln_f_moments,
+        weights + transformer_ln_f_weight, weights + transformer_ln_f_bias, arena + evaluate_transformer_ln_f,
+        p->elements, 32, 1e-05f);
+    dnnl_product(arena + evaluate_transformer_ln_f, weights + transformer_wte_weight,
+        arena + evaluate_matmul_transposed, 1, p->elements, 256, 32, 0, 0, false, true);
     cross_entropy(arena + evaluate_matmul_transposed, batch.targets, arena + evaluate_loss_cross_entropy, p->elements,
         256, -100);
-    sum(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, p->elements);
+    sum_each(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, p->elements);
     reduce_sum(arena + evaluate_metric_loss, arena + evaluate_metric_loss_2, 1, p->elements, 1);
-    count(batch.targets, arena + evaluate_metric_count, p->elements);
+    count_each(batch.targets, arena + evaluate_metric_count, p->elements);
     reduce_sum(arena + evaluate_metric_count, arena + evaluate_metric_count_2, 1, p->elements, 1);
     target_rank(arena + evaluate_matmul_transposed, batch.targets, (int *)(arena + evaluate_metric_rank), p->elements,
         256, -100);
-    correct((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, p->elements);
+    correct_each((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, p->elements);
     reduce_sum(arena + evaluate_metric_correct, arena + evaluate_metric_correct_2, 1, p->elements, 1);
-    top((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, p->elements);
+    top_each((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, p->elements);
     reduce_sum(arena + evaluate_metric_top5, arena + evaluate_metric_top5_2, 1, p->elements, 1);
 }
 
@@ -1942,7 +1943,6 @@ static void evaluate(const struct evaluate_phase *p)
 }
 
 /* ---- optimizer and methods --------------------------------------------------------------------- */
-
 
 static double fold_gradient_clipping_squares(void)
 {
@@ -1987,8 +1987,8 @@ static void decoupled_adamw_update(long first, long last)
         const real t1 = (real)now.update_count;
         const real t2 = 0.9f * first_moment + 0.09999999999999998f * gradient;
         const real t3 = 0.95f * second_moment + 0.050000000000000044f * gradient * gradient;
-        weights[i] = parameter * (1.0f - (real)now.rate * 1e-05f) - 0.001f * (real)now.rate / (1.0f - powf(0.9f, t1)) *
-            t2 / (sqrtf(t3) / sqrtf(1.0f - powf(0.95f, t1)) + 1e-08f);
+        weights[i] = parameter * (1.0f - (real)now.rate * 1e-05f) - 0.001f * (real)now.rate / (1.0f - powf(0.9f,
+            t1)) * t2 / (sqrtf(t3) / sqrtf(1.0f - powf(0.95f, t1)) + 1e-08f);
         decoupled_adamw_first_moment[i] = t2;
         decoupled_adamw_second_moment[i] = t3;
     }
@@ -2001,7 +2001,6 @@ static void update(void)
 }
 
 /* ---- data -------------------------------------------------------------------------------------- */
-
 
 /* The row of the data set at this place of the epoch. */
 static long stored_row(long place)
@@ -2022,8 +2021,8 @@ static void load_batch(const struct kind *kind)
 {
     for (long row = 0; row < kind->stored_rows; row++) {
         const long from = stored_row(now.batch_in_epoch * 8 + row);
-        load_tokens(&train_set, from, kind->columns, batch_tokens + row * kind->columns, batch_targets + row *
-            kind->columns);
+        load_tokens(&train_set, from, kind->columns, batch_tokens + row * kind->columns,
+            batch_targets + row * kind->columns);
     }
 }
 
@@ -2081,8 +2080,8 @@ static void read_settings(int count, char **arguments)
     static const struct settings_table table = {
         .about = "gpt: trains gpt2 on synthetic",
         .rows = rows, .count = sizeof rows / sizeof *rows, .fixed = fixed, .fixed_count = sizeof fixed / sizeof *fixed,
-        .command = "composer-gen tests/golden/gpt.yaml -o tests/golden/gpt.c", .batches = STEPS, .batches_per_epoch =
-            BATCHES_PER_EPOCH,
+        .command = "composer-gen tests/golden/gpt.yaml -o tests/golden/gpt.c", .batches = STEPS,
+            .batches_per_epoch = BATCHES_PER_EPOCH,
     };
     settings_read(&table, count, arguments);
 }
@@ -2204,7 +2203,7 @@ static void step(const struct kind *kind)
     const double loss = train_batch(kind);
     if (!isfinite(loss))
         fail(EXIT_NUMBERS,
-        "the loss is %g in step %ld of epoch %ld (learning rate %g): a smaller rate or clipping may help", loss,
+            "the loss is %g in step %ld of epoch %ld (learning rate %g): a smaller rate or clipping may help", loss,
              now.step, now.epoch + 1, 0.001 * now.rate);
     log_step(loss, seconds_now() - began, kind->rows);
     now.step++;

@@ -186,111 +186,111 @@ static const struct tensor {
     int rank;
     long shape[6];
 } tensors[4] = {
-        { "fc1.weight", fc1_weight, 2048, 32, 2, { 32, 64 } },
-        { "fc1.bias", fc1_bias, 32, 1, 1, { 32 } },
-        { "fc2.weight", fc2_weight, 320, 10, 2, { 10, 32 } },
-        { "fc2.bias", fc2_bias, 10, 1, 1, { 10 } },
-    };
+    { "fc1.weight", fc1_weight, 2048, 32, 2, { 32, 64 } },
+    { "fc1.bias", fc1_bias, 32, 1, 1, { 32 } },
+    { "fc2.weight", fc2_weight, 320, 10, 2, { 10, 32 } },
+    { "fc2.bias", fc2_bias, 10, 1, 1, { 10 } },
+};
 
-    /* train: where its tensors lie in the arena, in reals */
-    enum {
-        fc1_product = 0, /* (16, 32) */
-        fc1 = 512, /* (16, 32) */
-        relu = 0, /* (16, 32) */
-        fc2_product = 1024, /* (16, 10) */
-        fc2 = 1536, /* (16, 10) */
-        loss_cross_entropy = 1024, /* (16) */
-        loss_count = 1040, /* (16) */
-        loss_count_2 = 1056, /* (1) */
-        loss_sum = 1040, /* (16) */
-        loss_sum_2 = 1024, /* (1) */
-        loss = 1856, /* () */
-        d_loss = 1024, /* () */
-        d_loss_sum = 1040, /* (16) */
-        d_loss_cross_entropy = 1696, /* (16, 10) */
-        d_fc2_product = 1024, /* (16, 32) */
-        d_relu = 0, /* (16, 32) */
-    };
-    static double metrics[4]; /* sums over the test set */
+/* train: where its tensors lie in the arena, in reals */
+enum {
+    fc1_product = 0, /* (16, 32) */
+    fc1 = 512, /* (16, 32) */
+    relu = 0, /* (16, 32) */
+    fc2_product = 1024, /* (16, 10) */
+    fc2 = 1536, /* (16, 10) */
+    loss_cross_entropy = 1024, /* (16) */
+    loss_count = 1040, /* (16) */
+    loss_count_2 = 1056, /* (1) */
+    loss_sum = 1040, /* (16) */
+    loss_sum_2 = 1024, /* (1) */
+    loss = 1856, /* () */
+    d_loss = 1024, /* () */
+    d_loss_sum = 1040, /* (16) */
+    d_loss_cross_entropy = 1696, /* (16, 10) */
+    d_fc2_product = 1024, /* (16, 32) */
+    d_relu = 0, /* (16, 32) */
+};
+static double metrics[4]; /* sums over the test set */
 
-    /* evaluate: where its tensors lie in the arena, in reals */
-    enum {
-        evaluate_fc1_product = 0, /* (16, 32) */
-        evaluate_fc1 = 512, /* (16, 32) */
-        evaluate_relu = 0, /* (16, 32) */
-        evaluate_fc2_product = 512, /* (16, 10) */
-        evaluate_fc2 = 0, /* (16, 10) */
-        evaluate_loss_cross_entropy = 160, /* (16) */
-        evaluate_metric_loss = 176, /* (16) */
-        evaluate_metric_loss_2 = 160, /* (1) */
-        evaluate_metric_count = 176, /* (16) */
-        evaluate_metric_count_2 = 192, /* (1) */
-        evaluate_metric_rank = 176, /* (16) int */
-        evaluate_metric_correct = 208, /* (16) */
-        evaluate_metric_correct_2 = 224, /* (1) */
-        evaluate_metric_top5 = 208, /* (16) */
-        evaluate_metric_top5_2 = 176, /* (1) */
-    };
+/* evaluate: where its tensors lie in the arena, in reals */
+enum {
+    evaluate_fc1_product = 0, /* (16, 32) */
+    evaluate_fc1 = 512, /* (16, 32) */
+    evaluate_relu = 0, /* (16, 32) */
+    evaluate_fc2_product = 512, /* (16, 10) */
+    evaluate_fc2 = 0, /* (16, 10) */
+    evaluate_loss_cross_entropy = 160, /* (16) */
+    evaluate_metric_loss = 176, /* (16) */
+    evaluate_metric_loss_2 = 160, /* (1) */
+    evaluate_metric_count = 176, /* (16) */
+    evaluate_metric_count_2 = 192, /* (1) */
+    evaluate_metric_rank = 176, /* (16) int */
+    evaluate_metric_correct = 208, /* (16) */
+    evaluate_metric_correct_2 = 224, /* (1) */
+    evaluate_metric_top5 = 208, /* (16) */
+    evaluate_metric_top5_2 = 176, /* (1) */
+};
 
-    /* Kinds of batches: rows fetched and trained on, geometry, first weight and tensor that
-     * learn, micro-batches. */
-    static const struct kind {
-        long stored_rows, rows, columns, length, height, width;
-        bool crop;
-        long candidates;
-        int score_phase, topology;
-        long first_trained;
-        int first_tensor, part_count;
-        struct { int count, phase; long rows; } parts[2];
-    } kinds[1] = {
-            { 16, 16, 0, 0, 8, 8, 0, 0, -1, 0, 0, 0, 1, { { 1, 0, 16 } } },
-        };
+/* Kinds of batches: rows fetched and trained on, geometry, first weight and tensor that learn,
+ * micro-batches. */
+static const struct kind {
+    long stored_rows, rows, columns, length, height, width;
+    bool crop;
+    long candidates;
+    int score_phase, topology;
+    long first_trained;
+    int first_tensor, part_count;
+    struct { int count, phase; long rows; } parts[2];
+} kinds[1] = {
+    { 16, 16, 0, 0, 8, 8, 0, 0, -1, 0, 0, 0, 1, { { 1, 0, 16 } } },
+};
 
-        /* The run: so many batches of a kind, then the next. */
-        static const struct stretch { long batches; int kind; } run[1] = {
-                { 32, 0 },
-            };
-            enum { STEPS = 32, BATCHES_PER_EPOCH = 16, STRETCHES = 1 };
+/* The run: so many batches of a kind, then the next. */
+static const struct stretch { long batches; int kind; } run[1] = {
+    { 32, 0 },
+};
+enum { STEPS = 32, BATCHES_PER_EPOCH = 16, STRETCHES = 1 };
 
-            /* The micro-batch that a step reads, and what it gives back. */
-            static struct {
-                const real *images;
-                const int *targets;
-                real share; /* of this micro-batch in the loss of its batch */
-                bool is_first;
-                long first_row;
-                double loss;
-            } batch;
-            static real *batch_images;
-            static int *batch_targets;
-            static struct image_set train_set, test_set;
+/* The micro-batch that a step reads, and what it gives back. */
+static struct {
+    const real *images;
+    const int *targets;
+    real share; /* of this micro-batch in the loss of its batch */
+    bool is_first;
+    long first_row;
+    double loss;
+} batch;
+static real *batch_images;
+static int *batch_targets;
+static struct image_set train_set, test_set;
 
-            /* Normalisation: (byte / 255 - mean) / deviation, a table a channel. */
-            static real shade[1][256];
+/* Normalisation: (byte / 255 - mean) / deviation, a table a channel. */
+static real shade[1][256];
 
-            /* What the command line may change: key=value. Everything else is decided. */
-            static struct {
-                const char *root;
-                const char *run_folder;
-                int64_t seed;
-                int64_t stop_after;
-                int64_t eval_interval;
-                int64_t log_interval;
-                bool save;
-                bool describe;
-            } settings = {
-                    .root = "tests/golden",
-                    .run_folder = "runs/mlp",
-                    .seed = 17,
-                    .stop_after = STEPS,
-                    .eval_interval = 16,
-                    .log_interval = 1,
-                    .save = true,
-                };
-                static struct metrics log_file;
-                static struct progress progress;
-                static real *arena; /* tensors of a step, at the offsets above */
-                enum { ARENA = 1872, RESERVED = 7744 }; /* reals */
+/* What the command line may change: key=value. Everything else is decided. */
+static struct {
+    const char *root;
+    const char *run_folder;
+    int64_t seed;
+    int64_t stop_after;
+    int64_t eval_interval;
+    int64_t log_interval;
+    bool save;
+    bool describe;
+} settings = {
+    .root = "tests/golden",
+    .run_folder = "runs/mlp",
+    .seed = 17,
+    .stop_after = STEPS,
+    .eval_interval = 16,
+    .log_interval = 1,
+    .save = true,
+};
+static struct metrics log_file;
+static struct progress progress;
+static real *arena; /* tensors of a step, at the offsets above */
+enum { ARENA = 1872, RESERVED = 7744 }; /* reals */
 
 /* Where the run is. */
 static struct {
@@ -298,7 +298,6 @@ static struct {
     long key; /* of random values: the step, its complement when drawn again */
     long epoch;
     long batch_in_epoch;
-    long update_count;
     long first_trained;
     long first_tensor;
     double rate;
@@ -459,7 +458,6 @@ static void target_rank(const real *logits, const int *class, int *rank, long ro
 
 /* ---- kernels of this model --------------------------------------------------------------------- */
 
-
 static void initial(real *w, long count, uint64_t site)
 {
 #pragma omp parallel for
@@ -475,7 +473,7 @@ static void initial_2(real *w, long count, uint64_t site)
 }
 
 /* add(in0, in1) */
-static void fc(const real *x1, const real *x2, real *y, long A, long B)
+static void fc_each(const real *x1, const real *x2, real *y, long A, long B)
 {
 #pragma omp parallel for
     for (long a = 0; a < A; a++)
@@ -486,7 +484,7 @@ static void fc(const real *x1, const real *x2, real *y, long A, long B)
 }
 
 /* max(in0, 0.0) */
-static void relu_2(const real *x, real *y, long count)
+static void relu_each(const real *x, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -514,7 +512,7 @@ static void cross_entropy(const real *logits, const int *class,
 }
 
 /* select(eq(in0i, -100), 0.0, 1.0) */
-static void count(const int *x, real *y, long count)
+static void count_each(const int *x, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -523,7 +521,7 @@ static void count(const int *x, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, in0) */
-static void sum(const real *x1, const int *x2, real *y, long count)
+static void sum_each(const real *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -532,7 +530,7 @@ static void sum(const real *x1, const int *x2, real *y, long count)
 }
 
 /* div(in0, max(in1, 1.0)) */
-static void loss_2(const real *x1, const real *x2, real *y, long count)
+static void loss_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -541,7 +539,7 @@ static void loss_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* mul(in0, div(1.0, max(in1, 1.0))) */
-static void d_loss_2(const real *x1, const real *x2, real *y, long count)
+static void d_loss_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -550,7 +548,7 @@ static void d_loss_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* mul(in0, select(eq(in1i, -100), 0.0, 1.0)) */
-static void d_sum(const real *x1, const int *x2, real *y, long count)
+static void d_sum_each(const real *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -582,7 +580,7 @@ static void cross_entropy_grad(const real *logits, const int *class,
 }
 
 /* mul(in0, select(lt(0.0, in1), 1.0, 0.0)) */
-static void d_relu_2(const real *x1, const real *x2, real *y, long count)
+static void d_relu_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -591,7 +589,7 @@ static void d_relu_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, to_float(lt(in0i, 1))) */
-static void correct(const int *x1, const int *x2, real *y, long count)
+static void correct_each(const int *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -600,7 +598,7 @@ static void correct(const int *x1, const int *x2, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, to_float(lt(in0i, 5))) */
-static void top(const int *x1, const int *x2, real *y, long count)
+static void top_each(const int *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -609,7 +607,6 @@ static void top(const int *x1, const int *x2, real *y, long count)
 }
 
 /* ---- initial weights --------------------------------------------------------------------------- */
-
 
 static void initialize_1(void)
 {
@@ -626,33 +623,32 @@ static void initialize(void)
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-
 static void forward(void)
 {
     dnnl_product(batch.images, weights + fc1_weight, arena + fc1_product, 1, 16, 32, 64, 0, 0, false, true);
-    fc(arena + fc1_product, weights + fc1_bias, arena + fc1, 16, 32);
-    relu_2(arena + fc1, arena + relu, 512);
+    fc_each(arena + fc1_product, weights + fc1_bias, arena + fc1, 16, 32);
+    relu_each(arena + fc1, arena + relu, 512);
     dnnl_product(arena + relu, weights + fc2_weight, arena + fc2_product, 1, 16, 10, 32, 0, 0, false, true);
-    fc(arena + fc2_product, weights + fc2_bias, arena + fc2, 16, 10);
+    fc_each(arena + fc2_product, weights + fc2_bias, arena + fc2, 16, 10);
     cross_entropy(arena + fc2, batch.targets, arena + loss_cross_entropy, 16, 10, -100);
-    count(batch.targets, arena + loss_count, 16);
+    count_each(batch.targets, arena + loss_count, 16);
     reduce_sum(arena + loss_count, arena + loss_count_2, 1, 16, 1);
-    sum(arena + loss_cross_entropy, batch.targets, arena + loss_sum, 16);
+    sum_each(arena + loss_cross_entropy, batch.targets, arena + loss_sum, 16);
     reduce_sum(arena + loss_sum, arena + loss_sum_2, 1, 16, 1);
-    loss_2(arena + loss_sum_2, arena + loss_count_2, arena + loss, 1);
+    loss_each(arena + loss_sum_2, arena + loss_count_2, arena + loss, 1);
 }
 
 static void backward(void)
 {
-    d_loss_2(&batch.share, arena + loss_count_2, arena + d_loss, 1);
-    d_sum(arena + d_loss, batch.targets, arena + d_loss_sum, 16);
+    d_loss_each(&batch.share, arena + loss_count_2, arena + d_loss, 1);
+    d_sum_each(arena + d_loss, batch.targets, arena + d_loss_sum, 16);
     cross_entropy_grad(arena + fc2, batch.targets, arena + d_loss_sum, arena + d_loss_cross_entropy, 16, 10, -100);
     reduce_sum(arena + d_loss_cross_entropy, gradients + fc2_bias, 1, 16, 10);
     dnnl_product(arena + d_loss_cross_entropy, weights + fc2_weight, arena + d_fc2_product, 1, 16, 32, 10, 0, 0, false,
         false);
     dnnl_product(arena + d_loss_cross_entropy, arena + relu, gradients + fc2_weight, 1, 10, 32, 16, 160, 0, true,
         false);
-    d_relu_2(arena + d_fc2_product, arena + fc1, arena + d_relu, 512);
+    d_relu_each(arena + d_fc2_product, arena + fc1, arena + d_relu, 512);
     reduce_sum(arena + d_relu, gradients + fc1_bias, 1, 16, 32);
     dnnl_product(arena + d_relu, batch.images, gradients + fc1_weight, 1, 32, 64, 16, 512, 0, true, false);
 }
@@ -667,20 +663,20 @@ static void train(void)
 static void evaluate_2(void)
 {
     dnnl_product(batch.images, weights + fc1_weight, arena + evaluate_fc1_product, 1, 16, 32, 64, 0, 0, false, true);
-    fc(arena + evaluate_fc1_product, weights + fc1_bias, arena + evaluate_fc1, 16, 32);
-    relu_2(arena + evaluate_fc1, arena + evaluate_relu, 512);
+    fc_each(arena + evaluate_fc1_product, weights + fc1_bias, arena + evaluate_fc1, 16, 32);
+    relu_each(arena + evaluate_fc1, arena + evaluate_relu, 512);
     dnnl_product(arena + evaluate_relu, weights + fc2_weight, arena + evaluate_fc2_product, 1, 16, 10, 32, 0, 0, false,
         true);
-    fc(arena + evaluate_fc2_product, weights + fc2_bias, arena + evaluate_fc2, 16, 10);
+    fc_each(arena + evaluate_fc2_product, weights + fc2_bias, arena + evaluate_fc2, 16, 10);
     cross_entropy(arena + evaluate_fc2, batch.targets, arena + evaluate_loss_cross_entropy, 16, 10, -100);
-    sum(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, 16);
+    sum_each(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, 16);
     reduce_sum(arena + evaluate_metric_loss, arena + evaluate_metric_loss_2, 1, 16, 1);
-    count(batch.targets, arena + evaluate_metric_count, 16);
+    count_each(batch.targets, arena + evaluate_metric_count, 16);
     reduce_sum(arena + evaluate_metric_count, arena + evaluate_metric_count_2, 1, 16, 1);
     target_rank(arena + evaluate_fc2, batch.targets, (int *)(arena + evaluate_metric_rank), 16, 10, -100);
-    correct((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, 16);
+    correct_each((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, 16);
     reduce_sum(arena + evaluate_metric_correct, arena + evaluate_metric_correct_2, 1, 16, 1);
-    top((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, 16);
+    top_each((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, 16);
     reduce_sum(arena + evaluate_metric_top5, arena + evaluate_metric_top5_2, 1, 16, 1);
 }
 
@@ -695,7 +691,6 @@ static void evaluate(void)
 
 /* ---- optimizer and methods --------------------------------------------------------------------- */
 
-
 static void sgd_update(long first, long last)
 {
 #pragma omp parallel for simd
@@ -708,12 +703,10 @@ static void sgd_update(long first, long last)
 
 static void update(void)
 {
-    now.update_count++;
     sgd_update(now.first_trained, TRAINED);
 }
 
 /* ---- data -------------------------------------------------------------------------------------- */
-
 
 /* The row of the data set at this place of the epoch. */
 static long stored_row(long place)
@@ -800,8 +793,8 @@ static void read_settings(int count, char **arguments)
     static const struct settings_table table = {
         .about = "mlp: trains mlp on synthetic",
         .rows = rows, .count = sizeof rows / sizeof *rows, .fixed = fixed, .fixed_count = sizeof fixed / sizeof *fixed,
-        .command = "composer-gen tests/golden/mlp.yaml -o tests/golden/mlp.c", .batches = STEPS, .batches_per_epoch =
-            BATCHES_PER_EPOCH,
+        .command = "composer-gen tests/golden/mlp.yaml -o tests/golden/mlp.c", .batches = STEPS,
+            .batches_per_epoch = BATCHES_PER_EPOCH,
     };
     settings_read(&table, count, arguments);
 }
@@ -845,8 +838,8 @@ static void evaluate_all(void)
     metrics_add(&log_file, "time/val", seconds_now() - began);
     metrics_end(&log_file);
     progress_line(&progress, "batch %ld  test  loss %.4f  accuracy %.2f %%  top five %.2f %%  (%s)", now.step,
-        metrics[0] / count, metrics[2] / count * 100, metrics[3] / count * 100, duration_text(passed, seconds_now() -
-        progress.start));
+        metrics[0] / count, metrics[2] / count * 100, metrics[3] / count * 100, duration_text(passed,
+        seconds_now() - progress.start));
 }
 
 static void save(const char *name, const real *from)
@@ -899,7 +892,7 @@ static void step(const struct kind *kind)
     const double loss = train_batch(kind);
     if (!isfinite(loss))
         fail(EXIT_NUMBERS,
-        "the loss is %g in step %ld of epoch %ld (learning rate %g): a smaller rate or clipping may help", loss,
+            "the loss is %g in step %ld of epoch %ld (learning rate %g): a smaller rate or clipping may help", loss,
              now.step, now.epoch + 1, 0.1 * now.rate);
     log_step(loss, seconds_now() - began, kind->rows);
     now.step++;

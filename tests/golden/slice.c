@@ -278,366 +278,366 @@ static const struct tensor {
     int rank;
     long shape[6];
 } tensors[47] = {
-        { "conv1.weight", conv1_weight, 216, 8, 4, { 8, 3, 3, 3 } },
-        { "bn1.weight", bn1_weight, 8, 1, 1, { 8 } },
-        { "bn1.bias", bn1_bias, 8, 1, 1, { 8 } },
-        { "layer1.0.conv1.weight", layer1_0_conv1_weight, 576, 8, 4, { 8, 8, 3, 3 } },
-        { "layer1.0.bn1.weight", layer1_0_bn1_weight, 8, 1, 1, { 8 } },
-        { "layer1.0.bn1.bias", layer1_0_bn1_bias, 8, 1, 1, { 8 } },
-        { "layer1.0.conv2.weight", layer1_0_conv2_weight, 576, 8, 4, { 8, 8, 3, 3 } },
-        { "layer1.0.bn2.weight", layer1_0_bn2_weight, 8, 1, 1, { 8 } },
-        { "layer1.0.bn2.bias", layer1_0_bn2_bias, 8, 1, 1, { 8 } },
-        { "layer2.0.conv1.weight", layer2_0_conv1_weight, 1152, 16, 4, { 16, 8, 3, 3 } },
-        { "layer2.0.bn1.weight", layer2_0_bn1_weight, 16, 1, 1, { 16 } },
-        { "layer2.0.bn1.bias", layer2_0_bn1_bias, 16, 1, 1, { 16 } },
-        { "layer2.0.conv2.weight", layer2_0_conv2_weight, 2304, 16, 4, { 16, 16, 3, 3 } },
-        { "layer2.0.bn2.weight", layer2_0_bn2_weight, 16, 1, 1, { 16 } },
-        { "layer2.0.bn2.bias", layer2_0_bn2_bias, 16, 1, 1, { 16 } },
-        { "layer2.0.downsample.0.weight", layer2_0_downsample_0_weight, 128, 16, 4, { 16, 8, 1, 1 } },
-        { "layer2.0.downsample.1.weight", layer2_0_downsample_1_weight, 16, 1, 1, { 16 } },
-        { "layer2.0.downsample.1.bias", layer2_0_downsample_1_bias, 16, 1, 1, { 16 } },
-        { "layer3.0.conv1.weight", layer3_0_conv1_weight, 4608, 32, 4, { 32, 16, 3, 3 } },
-        { "layer3.0.bn1.weight", layer3_0_bn1_weight, 32, 1, 1, { 32 } },
-        { "layer3.0.bn1.bias", layer3_0_bn1_bias, 32, 1, 1, { 32 } },
-        { "layer3.0.conv2.weight", layer3_0_conv2_weight, 9216, 32, 4, { 32, 32, 3, 3 } },
-        { "layer3.0.bn2.weight", layer3_0_bn2_weight, 32, 1, 1, { 32 } },
-        { "layer3.0.bn2.bias", layer3_0_bn2_bias, 32, 1, 1, { 32 } },
-        { "layer3.0.downsample.0.weight", layer3_0_downsample_0_weight, 512, 32, 4, { 32, 16, 1, 1 } },
-        { "layer3.0.downsample.1.weight", layer3_0_downsample_1_weight, 32, 1, 1, { 32 } },
-        { "layer3.0.downsample.1.bias", layer3_0_downsample_1_bias, 32, 1, 1, { 32 } },
-        { "fc.weight", fc_weight, 320, 10, 2, { 10, 32 } },
-        { "fc.bias", fc_bias, 10, 1, 1, { 10 } },
-        { "bn1.running_mean", bn1_running_mean, 8, 1, 1, { 8 } },
-        { "bn1.running_var", bn1_running_var, 8, 1, 1, { 8 } },
-        { "layer1.0.bn1.running_mean", layer1_0_bn1_running_mean, 8, 1, 1, { 8 } },
-        { "layer1.0.bn1.running_var", layer1_0_bn1_running_var, 8, 1, 1, { 8 } },
-        { "layer1.0.bn2.running_mean", layer1_0_bn2_running_mean, 8, 1, 1, { 8 } },
-        { "layer1.0.bn2.running_var", layer1_0_bn2_running_var, 8, 1, 1, { 8 } },
-        { "layer2.0.bn1.running_mean", layer2_0_bn1_running_mean, 16, 1, 1, { 16 } },
-        { "layer2.0.bn1.running_var", layer2_0_bn1_running_var, 16, 1, 1, { 16 } },
-        { "layer2.0.bn2.running_mean", layer2_0_bn2_running_mean, 16, 1, 1, { 16 } },
-        { "layer2.0.bn2.running_var", layer2_0_bn2_running_var, 16, 1, 1, { 16 } },
-        { "layer2.0.downsample.1.running_mean", layer2_0_downsample_1_running_mean, 16, 1, 1, { 16 } },
-        { "layer2.0.downsample.1.running_var", layer2_0_downsample_1_running_var, 16, 1, 1, { 16 } },
-        { "layer3.0.bn1.running_mean", layer3_0_bn1_running_mean, 32, 1, 1, { 32 } },
-        { "layer3.0.bn1.running_var", layer3_0_bn1_running_var, 32, 1, 1, { 32 } },
-        { "layer3.0.bn2.running_mean", layer3_0_bn2_running_mean, 32, 1, 1, { 32 } },
-        { "layer3.0.bn2.running_var", layer3_0_bn2_running_var, 32, 1, 1, { 32 } },
-        { "layer3.0.downsample.1.running_mean", layer3_0_downsample_1_running_mean, 32, 1, 1, { 32 } },
-        { "layer3.0.downsample.1.running_var", layer3_0_downsample_1_running_var, 32, 1, 1, { 32 } },
-    };
+    { "conv1.weight", conv1_weight, 216, 8, 4, { 8, 3, 3, 3 } },
+    { "bn1.weight", bn1_weight, 8, 1, 1, { 8 } },
+    { "bn1.bias", bn1_bias, 8, 1, 1, { 8 } },
+    { "layer1.0.conv1.weight", layer1_0_conv1_weight, 576, 8, 4, { 8, 8, 3, 3 } },
+    { "layer1.0.bn1.weight", layer1_0_bn1_weight, 8, 1, 1, { 8 } },
+    { "layer1.0.bn1.bias", layer1_0_bn1_bias, 8, 1, 1, { 8 } },
+    { "layer1.0.conv2.weight", layer1_0_conv2_weight, 576, 8, 4, { 8, 8, 3, 3 } },
+    { "layer1.0.bn2.weight", layer1_0_bn2_weight, 8, 1, 1, { 8 } },
+    { "layer1.0.bn2.bias", layer1_0_bn2_bias, 8, 1, 1, { 8 } },
+    { "layer2.0.conv1.weight", layer2_0_conv1_weight, 1152, 16, 4, { 16, 8, 3, 3 } },
+    { "layer2.0.bn1.weight", layer2_0_bn1_weight, 16, 1, 1, { 16 } },
+    { "layer2.0.bn1.bias", layer2_0_bn1_bias, 16, 1, 1, { 16 } },
+    { "layer2.0.conv2.weight", layer2_0_conv2_weight, 2304, 16, 4, { 16, 16, 3, 3 } },
+    { "layer2.0.bn2.weight", layer2_0_bn2_weight, 16, 1, 1, { 16 } },
+    { "layer2.0.bn2.bias", layer2_0_bn2_bias, 16, 1, 1, { 16 } },
+    { "layer2.0.downsample.0.weight", layer2_0_downsample_0_weight, 128, 16, 4, { 16, 8, 1, 1 } },
+    { "layer2.0.downsample.1.weight", layer2_0_downsample_1_weight, 16, 1, 1, { 16 } },
+    { "layer2.0.downsample.1.bias", layer2_0_downsample_1_bias, 16, 1, 1, { 16 } },
+    { "layer3.0.conv1.weight", layer3_0_conv1_weight, 4608, 32, 4, { 32, 16, 3, 3 } },
+    { "layer3.0.bn1.weight", layer3_0_bn1_weight, 32, 1, 1, { 32 } },
+    { "layer3.0.bn1.bias", layer3_0_bn1_bias, 32, 1, 1, { 32 } },
+    { "layer3.0.conv2.weight", layer3_0_conv2_weight, 9216, 32, 4, { 32, 32, 3, 3 } },
+    { "layer3.0.bn2.weight", layer3_0_bn2_weight, 32, 1, 1, { 32 } },
+    { "layer3.0.bn2.bias", layer3_0_bn2_bias, 32, 1, 1, { 32 } },
+    { "layer3.0.downsample.0.weight", layer3_0_downsample_0_weight, 512, 32, 4, { 32, 16, 1, 1 } },
+    { "layer3.0.downsample.1.weight", layer3_0_downsample_1_weight, 32, 1, 1, { 32 } },
+    { "layer3.0.downsample.1.bias", layer3_0_downsample_1_bias, 32, 1, 1, { 32 } },
+    { "fc.weight", fc_weight, 320, 10, 2, { 10, 32 } },
+    { "fc.bias", fc_bias, 10, 1, 1, { 10 } },
+    { "bn1.running_mean", bn1_running_mean, 8, 1, 1, { 8 } },
+    { "bn1.running_var", bn1_running_var, 8, 1, 1, { 8 } },
+    { "layer1.0.bn1.running_mean", layer1_0_bn1_running_mean, 8, 1, 1, { 8 } },
+    { "layer1.0.bn1.running_var", layer1_0_bn1_running_var, 8, 1, 1, { 8 } },
+    { "layer1.0.bn2.running_mean", layer1_0_bn2_running_mean, 8, 1, 1, { 8 } },
+    { "layer1.0.bn2.running_var", layer1_0_bn2_running_var, 8, 1, 1, { 8 } },
+    { "layer2.0.bn1.running_mean", layer2_0_bn1_running_mean, 16, 1, 1, { 16 } },
+    { "layer2.0.bn1.running_var", layer2_0_bn1_running_var, 16, 1, 1, { 16 } },
+    { "layer2.0.bn2.running_mean", layer2_0_bn2_running_mean, 16, 1, 1, { 16 } },
+    { "layer2.0.bn2.running_var", layer2_0_bn2_running_var, 16, 1, 1, { 16 } },
+    { "layer2.0.downsample.1.running_mean", layer2_0_downsample_1_running_mean, 16, 1, 1, { 16 } },
+    { "layer2.0.downsample.1.running_var", layer2_0_downsample_1_running_var, 16, 1, 1, { 16 } },
+    { "layer3.0.bn1.running_mean", layer3_0_bn1_running_mean, 32, 1, 1, { 32 } },
+    { "layer3.0.bn1.running_var", layer3_0_bn1_running_var, 32, 1, 1, { 32 } },
+    { "layer3.0.bn2.running_mean", layer3_0_bn2_running_mean, 32, 1, 1, { 32 } },
+    { "layer3.0.bn2.running_var", layer3_0_bn2_running_var, 32, 1, 1, { 32 } },
+    { "layer3.0.downsample.1.running_mean", layer3_0_downsample_1_running_mean, 32, 1, 1, { 32 } },
+    { "layer3.0.downsample.1.running_var", layer3_0_downsample_1_running_var, 32, 1, 1, { 32 } },
+};
 
-    /* train: where its tensors lie in the arena, in reals (* differs between phases) */
-    enum {
-        conv1 = 0, /* (*, 8, *, *) channels last */
-        bn1_moments = 243888, /* (2, 8) */
-        bn1 = 16384, /* (*, 8, *, *) channels last */
-        relu = 32768, /* (*, 8, *, *) channels last */
-        layer1_0_conv1 = 49152, /* (*, 8, *, *) channels last */
-        layer1_0_bn1_moments = 243904, /* (2, 8) */
-        layer1_0_bn1 = 65536, /* (*, 8, *, *) channels last */
-        layer1_0_relu = 81920, /* (*, 8, *, *) channels last */
-        layer1_0_conv2 = 98304, /* (*, 8, *, *) channels last */
-        layer1_0_bn2_moments = 243920, /* (2, 8) */
-        layer1_0_bn2 = 114688, /* (*, 8, *, *) channels last */
-        layer1_0_residual = 131072, /* (*, 8, *, *) channels last */
-        layer1_0_relu_2 = 114688, /* (*, 8, *, *) channels last */
-        layer2_0_conv1 = 163840, /* (*, 16, *, *) channels last */
-        layer2_0_bn1_moments = 243664, /* (2, 16) */
-        layer2_0_bn1 = 172032, /* (*, 16, *, *) channels last */
-        layer2_0_relu = 180224, /* (*, 16, *, *) channels last */
-        layer2_0_conv2 = 188416, /* (*, 16, *, *) channels last */
-        layer2_0_bn2_moments = 243696, /* (2, 16) */
-        layer2_0_bn2 = 147456, /* (*, 16, *, *) channels last */
-        layer2_0_downsample_0 = 155648, /* (*, 16, *, *) channels last */
-        layer2_0_downsample_1_moments = 243728, /* (2, 16) */
-        layer2_0_downsample_1 = 196608, /* (*, 16, *, *) channels last */
-        layer2_0_residual = 205824, /* (*, 16, *, *) channels last */
-        layer2_0_relu_2 = 147456, /* (*, 16, *, *) channels last */
-        layer3_0_conv1 = 222208, /* (*, 32, *, *) channels last */
-        layer3_0_bn1_moments = 243600, /* (2, 32) */
-        layer3_0_bn1 = 226304, /* (*, 32, *, *) channels last */
-        layer3_0_relu = 230400, /* (*, 32, *, *) channels last */
-        layer3_0_conv2 = 196608, /* (*, 32, *, *) channels last */
-        layer3_0_bn2_moments = 205312, /* (2, 32) */
-        layer3_0_bn2 = 200704, /* (*, 32, *, *) channels last */
-        layer3_0_downsample_0 = 214016, /* (*, 32, *, *) channels last */
-        layer3_0_downsample_1_moments = 205376, /* (2, 32) */
-        layer3_0_downsample_1 = 218112, /* (*, 32, *, *) channels last */
-        layer3_0_residual = 234496, /* (*, 32, *, *) channels last */
-        layer3_0_relu_2 = 200704, /* (*, 32, *, *) channels last */
-        global_avg_pool2d_mean = 204800, /* (*, 32, 1, 1) channels last */
-        fc_product = 200704, /* (*, 10) */
-        fc = 243520, /* (*, 10) */
-        loss_cross_entropy = 200704, /* (*) */
-        loss_count = 200720, /* (*) */
-        loss_count_2 = 200736, /* (1) */
-        loss_sum = 200720, /* (*) */
-        loss_sum_2 = 200704, /* (1) */
-        loss = 243936, /* () */
-        d_loss = 200704, /* () */
-        d_loss_sum = 200784, /* (*) */
-        d_loss_cross_entropy = 200704, /* (*, 10) */
-        d_fc = 243952, /* (1, 10) */
-        d_fc_product = 205056, /* (*, 32) */
-        d_fc_product_2 = 243200, /* (10, 32) */
-        d_global_avg_pool2d_mean = 204800, /* () */
-        d_global_avg_pool2d_mean_2 = 200704, /* (*, 32, *, *) */
-        d_layer3_0_relu_2 = 238592, /* (*, 32, *, *) channels last */
-        d_layer3_0_downsample_1 = 204800, /* (2, 32) */
-        d_layer3_0_downsample_1_2 = 200704, /* (*, 32, *, *) channels last */
-        d_layer3_0_downsample_1_3 = 243760, /* (1, 32) */
-        d_layer3_0_downsample_1_4 = 243792, /* (1, 32) */
-        d_layer3_0_downsample_0 = 214016, /* (*, 16, *, *) channels last */
-        d_layer3_0_downsample_0_2 = 242688, /* (32, 16, 1, 1) */
-        d_layer3_0_bn2 = 200704, /* (2, 32) */
-        d_layer3_0_bn2_2 = 234496, /* (*, 32, *, *) channels last */
-        d_layer3_0_bn2_3 = 243824, /* (1, 32) */
-        d_layer3_0_bn2_4 = 243856, /* (1, 32) */
-        d_layer3_0_conv2 = 238592, /* (*, 32, *, *) channels last */
-        d_layer3_0_conv2_2 = 196608, /* (32, 32, 3, 3) */
-        d_layer3_0_relu = 230400, /* (*, 32, *, *) channels last */
-        d_layer3_0_bn1 = 226304, /* (2, 32) */
-        d_layer3_0_bn1_2 = 238592, /* (*, 32, *, *) channels last */
-        d_layer3_0_bn1_3 = 243600, /* (1, 32) */
-        d_layer3_0_bn1_4 = 243632, /* (1, 32) */
-        d_layer3_0_conv1 = 222208, /* (*, 16, *, *) channels last */
-        d_layer3_0_conv1_2 = 230400, /* (*, 16, *, *) channels last */
-        d_layer3_0_conv1_3 = 222208, /* (32, 16, 3, 3) */
-        d_layer2_0_relu_2 = 214016, /* (*, 16, *, *) channels last */
-        d_layer2_0_downsample_1 = 147456, /* (2, 16) */
-        d_layer2_0_downsample_1_2 = 205824, /* (*, 16, *, *) channels last */
-        d_layer2_0_downsample_1_3 = 226976, /* (1, 16) */
-        d_layer2_0_downsample_1_4 = 226992, /* (1, 16) */
-        d_layer2_0_downsample_0 = 147456, /* (*, 8, *, *) channels last */
-        d_layer2_0_downsample_0_2 = 226816, /* (16, 8, 1, 1) */
-        d_layer2_0_bn2 = 226944, /* (2, 16) */
-        d_layer2_0_bn2_2 = 205824, /* (*, 16, *, *) channels last */
-        d_layer2_0_bn2_3 = 216320, /* (1, 16) */
-        d_layer2_0_bn2_4 = 216336, /* (1, 16) */
-        d_layer2_0_conv2 = 188416, /* (*, 16, *, *) channels last */
-        d_layer2_0_conv2_2 = 214016, /* (16, 16, 3, 3) */
-        d_layer2_0_relu = 180224, /* (*, 16, *, *) channels last */
-        d_layer2_0_bn1 = 172032, /* (2, 16) */
-        d_layer2_0_bn1_2 = 205824, /* (*, 16, *, *) channels last */
-        d_layer2_0_bn1_3 = 216352, /* (1, 16) */
-        d_layer2_0_bn1_4 = 216368, /* (1, 16) */
-        d_layer2_0_conv1 = 163840, /* (*, 8, *, *) channels last */
-        d_layer2_0_conv1_2 = 180224, /* (*, 8, *, *) channels last */
-        d_layer2_0_conv1_3 = 147456, /* (16, 8, 3, 3) */
-        d_layer1_0_relu_2 = 114688, /* (*, 8, *, *) channels last */
-        d_layer1_0_bn2 = 148608, /* (2, 8) */
-        d_layer1_0_bn2_2 = 131072, /* (*, 8, *, *) channels last */
-        d_layer1_0_bn2_3 = 149184, /* (1, 8) */
-        d_layer1_0_bn2_4 = 149200, /* (1, 8) */
-        d_layer1_0_conv2 = 98304, /* (*, 8, *, *) channels last */
-        d_layer1_0_conv2_2 = 148608, /* (8, 8, 3, 3) */
-        d_layer1_0_relu = 81920, /* (*, 8, *, *) channels last */
-        d_layer1_0_bn1 = 98304, /* (2, 8) */
-        d_layer1_0_bn1_2 = 65536, /* (*, 8, *, *) channels last */
-        d_layer1_0_bn1_3 = 98320, /* (1, 8) */
-        d_layer1_0_bn1_4 = 98336, /* (1, 8) */
-        d_layer1_0_conv1 = 49152, /* (*, 8, *, *) channels last */
-        d_layer1_0_conv1_2 = 81920, /* (*, 8, *, *) channels last */
-        d_layer1_0_conv1_3 = 49152, /* (8, 8, 3, 3) */
-        d_relu = 32768, /* (*, 8, *, *) channels last */
-        d_bn1 = 49728, /* (2, 8) */
-        d_bn1_2 = 16384, /* (*, 8, *, *) channels last */
-        d_bn1_3 = 224, /* (1, 8) */
-        d_bn1_4 = 240, /* (1, 8) */
-        d_conv1 = 0, /* (8, 3, 3, 3) */
-    };
-    static struct dnnl_conv conv_3x3_3_8_plan[6];
-    static struct dnnl_conv conv_3x3_8_8_plan[6];
-    static struct dnnl_conv conv_3x3_8_16_plan[6];
-    static struct dnnl_conv conv_3x3_16_16_plan[6];
-    static struct dnnl_conv conv_1x1_8_16_plan[6];
-    static struct dnnl_conv conv_3x3_16_32_plan[6];
-    static struct dnnl_conv conv_3x3_32_32_plan[6];
-    static struct dnnl_conv conv_1x1_16_32_plan[6];
+/* train: where its tensors lie in the arena, in reals (* differs between phases) */
+enum {
+    conv1 = 0, /* (*, 8, *, *) channels last */
+    bn1_moments = 243888, /* (2, 8) */
+    bn1 = 16384, /* (*, 8, *, *) channels last */
+    relu = 32768, /* (*, 8, *, *) channels last */
+    layer1_0_conv1 = 49152, /* (*, 8, *, *) channels last */
+    layer1_0_bn1_moments = 243904, /* (2, 8) */
+    layer1_0_bn1 = 65536, /* (*, 8, *, *) channels last */
+    layer1_0_relu = 81920, /* (*, 8, *, *) channels last */
+    layer1_0_conv2 = 98304, /* (*, 8, *, *) channels last */
+    layer1_0_bn2_moments = 243920, /* (2, 8) */
+    layer1_0_bn2 = 114688, /* (*, 8, *, *) channels last */
+    layer1_0_residual = 131072, /* (*, 8, *, *) channels last */
+    layer1_0_relu_2 = 114688, /* (*, 8, *, *) channels last */
+    layer2_0_conv1 = 163840, /* (*, 16, *, *) channels last */
+    layer2_0_bn1_moments = 243664, /* (2, 16) */
+    layer2_0_bn1 = 172032, /* (*, 16, *, *) channels last */
+    layer2_0_relu = 180224, /* (*, 16, *, *) channels last */
+    layer2_0_conv2 = 188416, /* (*, 16, *, *) channels last */
+    layer2_0_bn2_moments = 243696, /* (2, 16) */
+    layer2_0_bn2 = 147456, /* (*, 16, *, *) channels last */
+    layer2_0_downsample_0 = 155648, /* (*, 16, *, *) channels last */
+    layer2_0_downsample_1_moments = 243728, /* (2, 16) */
+    layer2_0_downsample_1 = 196608, /* (*, 16, *, *) channels last */
+    layer2_0_residual = 205824, /* (*, 16, *, *) channels last */
+    layer2_0_relu_2 = 147456, /* (*, 16, *, *) channels last */
+    layer3_0_conv1 = 222208, /* (*, 32, *, *) channels last */
+    layer3_0_bn1_moments = 243600, /* (2, 32) */
+    layer3_0_bn1 = 226304, /* (*, 32, *, *) channels last */
+    layer3_0_relu = 230400, /* (*, 32, *, *) channels last */
+    layer3_0_conv2 = 196608, /* (*, 32, *, *) channels last */
+    layer3_0_bn2_moments = 205312, /* (2, 32) */
+    layer3_0_bn2 = 200704, /* (*, 32, *, *) channels last */
+    layer3_0_downsample_0 = 214016, /* (*, 32, *, *) channels last */
+    layer3_0_downsample_1_moments = 205376, /* (2, 32) */
+    layer3_0_downsample_1 = 218112, /* (*, 32, *, *) channels last */
+    layer3_0_residual = 234496, /* (*, 32, *, *) channels last */
+    layer3_0_relu_2 = 200704, /* (*, 32, *, *) channels last */
+    global_avg_pool2d_mean = 204800, /* (*, 32, 1, 1) channels last */
+    fc_product = 200704, /* (*, 10) */
+    fc = 243520, /* (*, 10) */
+    loss_cross_entropy = 200704, /* (*) */
+    loss_count = 200720, /* (*) */
+    loss_count_2 = 200736, /* (1) */
+    loss_sum = 200720, /* (*) */
+    loss_sum_2 = 200704, /* (1) */
+    loss = 243936, /* () */
+    d_loss = 200704, /* () */
+    d_loss_sum = 200784, /* (*) */
+    d_loss_cross_entropy = 200704, /* (*, 10) */
+    d_fc = 243952, /* (1, 10) */
+    d_fc_product = 205056, /* (*, 32) */
+    d_fc_product_2 = 243200, /* (10, 32) */
+    d_global_avg_pool2d_mean = 204800, /* () */
+    d_global_avg_pool2d_mean_2 = 200704, /* (*, 32, *, *) */
+    d_layer3_0_relu_2 = 238592, /* (*, 32, *, *) channels last */
+    d_layer3_0_downsample_1 = 204800, /* (2, 32) */
+    d_layer3_0_downsample_1_2 = 200704, /* (*, 32, *, *) channels last */
+    d_layer3_0_downsample_1_3 = 243760, /* (1, 32) */
+    d_layer3_0_downsample_1_4 = 243792, /* (1, 32) */
+    d_layer3_0_downsample_0 = 214016, /* (*, 16, *, *) channels last */
+    d_layer3_0_downsample_0_2 = 242688, /* (32, 16, 1, 1) */
+    d_layer3_0_bn2 = 200704, /* (2, 32) */
+    d_layer3_0_bn2_2 = 234496, /* (*, 32, *, *) channels last */
+    d_layer3_0_bn2_3 = 243824, /* (1, 32) */
+    d_layer3_0_bn2_4 = 243856, /* (1, 32) */
+    d_layer3_0_conv2 = 238592, /* (*, 32, *, *) channels last */
+    d_layer3_0_conv2_2 = 196608, /* (32, 32, 3, 3) */
+    d_layer3_0_relu = 230400, /* (*, 32, *, *) channels last */
+    d_layer3_0_bn1 = 226304, /* (2, 32) */
+    d_layer3_0_bn1_2 = 238592, /* (*, 32, *, *) channels last */
+    d_layer3_0_bn1_3 = 243600, /* (1, 32) */
+    d_layer3_0_bn1_4 = 243632, /* (1, 32) */
+    d_layer3_0_conv1 = 222208, /* (*, 16, *, *) channels last */
+    d_layer3_0_conv1_2 = 230400, /* (*, 16, *, *) channels last */
+    d_layer3_0_conv1_3 = 222208, /* (32, 16, 3, 3) */
+    d_layer2_0_relu_2 = 214016, /* (*, 16, *, *) channels last */
+    d_layer2_0_downsample_1 = 147456, /* (2, 16) */
+    d_layer2_0_downsample_1_2 = 205824, /* (*, 16, *, *) channels last */
+    d_layer2_0_downsample_1_3 = 226976, /* (1, 16) */
+    d_layer2_0_downsample_1_4 = 226992, /* (1, 16) */
+    d_layer2_0_downsample_0 = 147456, /* (*, 8, *, *) channels last */
+    d_layer2_0_downsample_0_2 = 226816, /* (16, 8, 1, 1) */
+    d_layer2_0_bn2 = 226944, /* (2, 16) */
+    d_layer2_0_bn2_2 = 205824, /* (*, 16, *, *) channels last */
+    d_layer2_0_bn2_3 = 216320, /* (1, 16) */
+    d_layer2_0_bn2_4 = 216336, /* (1, 16) */
+    d_layer2_0_conv2 = 188416, /* (*, 16, *, *) channels last */
+    d_layer2_0_conv2_2 = 214016, /* (16, 16, 3, 3) */
+    d_layer2_0_relu = 180224, /* (*, 16, *, *) channels last */
+    d_layer2_0_bn1 = 172032, /* (2, 16) */
+    d_layer2_0_bn1_2 = 205824, /* (*, 16, *, *) channels last */
+    d_layer2_0_bn1_3 = 216352, /* (1, 16) */
+    d_layer2_0_bn1_4 = 216368, /* (1, 16) */
+    d_layer2_0_conv1 = 163840, /* (*, 8, *, *) channels last */
+    d_layer2_0_conv1_2 = 180224, /* (*, 8, *, *) channels last */
+    d_layer2_0_conv1_3 = 147456, /* (16, 8, 3, 3) */
+    d_layer1_0_relu_2 = 114688, /* (*, 8, *, *) channels last */
+    d_layer1_0_bn2 = 148608, /* (2, 8) */
+    d_layer1_0_bn2_2 = 131072, /* (*, 8, *, *) channels last */
+    d_layer1_0_bn2_3 = 149184, /* (1, 8) */
+    d_layer1_0_bn2_4 = 149200, /* (1, 8) */
+    d_layer1_0_conv2 = 98304, /* (*, 8, *, *) channels last */
+    d_layer1_0_conv2_2 = 148608, /* (8, 8, 3, 3) */
+    d_layer1_0_relu = 81920, /* (*, 8, *, *) channels last */
+    d_layer1_0_bn1 = 98304, /* (2, 8) */
+    d_layer1_0_bn1_2 = 65536, /* (*, 8, *, *) channels last */
+    d_layer1_0_bn1_3 = 98320, /* (1, 8) */
+    d_layer1_0_bn1_4 = 98336, /* (1, 8) */
+    d_layer1_0_conv1 = 49152, /* (*, 8, *, *) channels last */
+    d_layer1_0_conv1_2 = 81920, /* (*, 8, *, *) channels last */
+    d_layer1_0_conv1_3 = 49152, /* (8, 8, 3, 3) */
+    d_relu = 32768, /* (*, 8, *, *) channels last */
+    d_bn1 = 49728, /* (2, 8) */
+    d_bn1_2 = 16384, /* (*, 8, *, *) channels last */
+    d_bn1_3 = 224, /* (1, 8) */
+    d_bn1_4 = 240, /* (1, 8) */
+    d_conv1 = 0, /* (8, 3, 3, 3) */
+};
+static struct dnnl_conv conv_3x3_3_8_plan[6];
+static struct dnnl_conv conv_3x3_8_8_plan[6];
+static struct dnnl_conv conv_3x3_8_16_plan[6];
+static struct dnnl_conv conv_3x3_16_16_plan[6];
+static struct dnnl_conv conv_1x1_8_16_plan[6];
+static struct dnnl_conv conv_3x3_16_32_plan[6];
+static struct dnnl_conv conv_3x3_32_32_plan[6];
+static struct dnnl_conv conv_1x1_16_32_plan[6];
 
-    /* What differs between the 6 phases of train. */
-    static const struct train_phase {
-        long phase;
-        long rows_2;
-        long height;
-        long block;
-        long last_count;
-        long elements;
-        long height_2;
-        long block_2;
-        long last_count_2;
-        long elements_2;
-        long height_3;
-        long block_3;
-        long last_count_3;
-        long elements_3;
-        long stride;
-        long block_4;
-    } train_phases[6] = {
-            { 0, 8, 8, 64, 512, 4096, 4, 16, 128, 2048, 2, 4, 32, 1024, 80, 256 },
-            { 1, 3, 8, 64, 192, 1536, 4, 16, 48, 768, 2, 4, 12, 384, 30, 96 },
-            { 2, 8, 12, 144, 1152, 9216, 6, 36, 288, 4608, 3, 9, 72, 2304, 80, 256 },
-            { 3, 3, 12, 144, 432, 3456, 6, 36, 108, 1728, 3, 9, 27, 864, 30, 96 },
-            { 4, 8, 16, 256, 2048, 16384, 8, 64, 512, 8192, 4, 16, 128, 4096, 80, 256 },
-            { 5, 3, 16, 256, 768, 6144, 8, 64, 192, 3072, 4, 16, 48, 1536, 30, 96 },
-        };
-        static double metrics[4]; /* sums over the test set */
+/* What differs between the 6 phases of train. */
+static const struct train_phase {
+    long phase;
+    long rows_2;
+    long height;
+    long block;
+    long last_count;
+    long elements;
+    long height_2;
+    long block_2;
+    long last_count_2;
+    long elements_2;
+    long height_3;
+    long block_3;
+    long last_count_3;
+    long elements_3;
+    long stride;
+    long block_4;
+} train_phases[6] = {
+    { 0, 8, 8, 64, 512, 4096, 4, 16, 128, 2048, 2, 4, 32, 1024, 80, 256 },
+    { 1, 3, 8, 64, 192, 1536, 4, 16, 48, 768, 2, 4, 12, 384, 30, 96 },
+    { 2, 8, 12, 144, 1152, 9216, 6, 36, 288, 4608, 3, 9, 72, 2304, 80, 256 },
+    { 3, 3, 12, 144, 432, 3456, 6, 36, 108, 1728, 3, 9, 27, 864, 30, 96 },
+    { 4, 8, 16, 256, 2048, 16384, 8, 64, 512, 8192, 4, 16, 128, 4096, 80, 256 },
+    { 5, 3, 16, 256, 768, 6144, 8, 64, 192, 3072, 4, 16, 48, 1536, 30, 96 },
+};
+static double metrics[4]; /* sums over the test set */
 
-        /* evaluate: where its tensors lie in the arena, in reals (* differs between phases) */
-        enum {
-            evaluate_conv1 = 0, /* (*, 8, 16, 16) channels last */
-            evaluate_bn1_moments = 65536, /* (2, 8) */
-            evaluate_bn1 = 32768, /* (*, 8, 16, 16) channels last */
-            evaluate_relu = 0, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_conv1 = 32768, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_bn1_moments = 98304, /* (2, 8) */
-            evaluate_layer1_0_bn1 = 65536, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_relu = 32768, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_conv2 = 65536, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_bn2_moments = 98304, /* (2, 8) */
-            evaluate_layer1_0_bn2 = 32768, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_residual = 65536, /* (*, 8, 16, 16) channels last */
-            evaluate_layer1_0_relu_2 = 0, /* (*, 8, 16, 16) channels last */
-            evaluate_layer2_0_conv1 = 32768, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_bn1_moments = 65536, /* (2, 16) */
-            evaluate_layer2_0_bn1 = 49152, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_relu = 32768, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_conv2 = 49152, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_bn2_moments = 65536, /* (2, 16) */
-            evaluate_layer2_0_bn2 = 32768, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_downsample_0 = 49152, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_downsample_1_moments = 16384, /* (2, 16) */
-            evaluate_layer2_0_downsample_1 = 0, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_residual = 16384, /* (*, 16, 8, 8) channels last */
-            evaluate_layer2_0_relu_2 = 0, /* (*, 16, 8, 8) channels last */
-            evaluate_layer3_0_conv1 = 16384, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_bn1_moments = 32768, /* (2, 32) */
-            evaluate_layer3_0_bn1 = 24576, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_relu = 16384, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_conv2 = 24576, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_bn2_moments = 32768, /* (2, 32) */
-            evaluate_layer3_0_bn2 = 16384, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_downsample_0 = 24576, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_downsample_1_moments = 8192, /* (2, 32) */
-            evaluate_layer3_0_downsample_1 = 0, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_residual = 8192, /* (*, 32, 4, 4) channels last */
-            evaluate_layer3_0_relu_2 = 0, /* (*, 32, 4, 4) channels last */
-            evaluate_global_avg_pool2d_mean = 8192, /* (*, 32, 1, 1) channels last */
-            evaluate_fc_product = 0, /* (*, 10) */
-            evaluate_fc = 160, /* (*, 10) */
-            evaluate_loss_cross_entropy = 0, /* (*) */
-            evaluate_metric_loss = 16, /* (*) */
-            evaluate_metric_loss_2 = 0, /* (1) */
-            evaluate_metric_count = 16, /* (*) */
-            evaluate_metric_count_2 = 32, /* (1) */
-            evaluate_metric_rank = 16, /* (*) int */
-            evaluate_metric_correct = 48, /* (*) */
-            evaluate_metric_correct_2 = 64, /* (1) */
-            evaluate_metric_top5 = 48, /* (*) */
-            evaluate_metric_top5_2 = 16, /* (1) */
-        };
-        static struct dnnl_conv conv_3x3_3_8_plan_2[2];
-        static struct dnnl_conv conv_3x3_8_8_plan_2[2];
-        static struct dnnl_conv conv_3x3_8_16_plan_2[2];
-        static struct dnnl_conv conv_3x3_16_16_plan_2[2];
-        static struct dnnl_conv conv_1x1_8_16_plan_2[2];
-        static struct dnnl_conv conv_3x3_16_32_plan_2[2];
-        static struct dnnl_conv conv_3x3_32_32_plan_2[2];
-        static struct dnnl_conv conv_1x1_16_32_plan_2[2];
+/* evaluate: where its tensors lie in the arena, in reals (* differs between phases) */
+enum {
+    evaluate_conv1 = 0, /* (*, 8, 16, 16) channels last */
+    evaluate_bn1_moments = 65536, /* (2, 8) */
+    evaluate_bn1 = 32768, /* (*, 8, 16, 16) channels last */
+    evaluate_relu = 0, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_conv1 = 32768, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_bn1_moments = 98304, /* (2, 8) */
+    evaluate_layer1_0_bn1 = 65536, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_relu = 32768, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_conv2 = 65536, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_bn2_moments = 98304, /* (2, 8) */
+    evaluate_layer1_0_bn2 = 32768, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_residual = 65536, /* (*, 8, 16, 16) channels last */
+    evaluate_layer1_0_relu_2 = 0, /* (*, 8, 16, 16) channels last */
+    evaluate_layer2_0_conv1 = 32768, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_bn1_moments = 65536, /* (2, 16) */
+    evaluate_layer2_0_bn1 = 49152, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_relu = 32768, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_conv2 = 49152, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_bn2_moments = 65536, /* (2, 16) */
+    evaluate_layer2_0_bn2 = 32768, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_downsample_0 = 49152, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_downsample_1_moments = 16384, /* (2, 16) */
+    evaluate_layer2_0_downsample_1 = 0, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_residual = 16384, /* (*, 16, 8, 8) channels last */
+    evaluate_layer2_0_relu_2 = 0, /* (*, 16, 8, 8) channels last */
+    evaluate_layer3_0_conv1 = 16384, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_bn1_moments = 32768, /* (2, 32) */
+    evaluate_layer3_0_bn1 = 24576, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_relu = 16384, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_conv2 = 24576, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_bn2_moments = 32768, /* (2, 32) */
+    evaluate_layer3_0_bn2 = 16384, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_downsample_0 = 24576, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_downsample_1_moments = 8192, /* (2, 32) */
+    evaluate_layer3_0_downsample_1 = 0, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_residual = 8192, /* (*, 32, 4, 4) channels last */
+    evaluate_layer3_0_relu_2 = 0, /* (*, 32, 4, 4) channels last */
+    evaluate_global_avg_pool2d_mean = 8192, /* (*, 32, 1, 1) channels last */
+    evaluate_fc_product = 0, /* (*, 10) */
+    evaluate_fc = 160, /* (*, 10) */
+    evaluate_loss_cross_entropy = 0, /* (*) */
+    evaluate_metric_loss = 16, /* (*) */
+    evaluate_metric_loss_2 = 0, /* (1) */
+    evaluate_metric_count = 16, /* (*) */
+    evaluate_metric_count_2 = 32, /* (1) */
+    evaluate_metric_rank = 16, /* (*) int */
+    evaluate_metric_correct = 48, /* (*) */
+    evaluate_metric_correct_2 = 64, /* (1) */
+    evaluate_metric_top5 = 48, /* (*) */
+    evaluate_metric_top5_2 = 16, /* (1) */
+};
+static struct dnnl_conv conv_3x3_3_8_plan_2[2];
+static struct dnnl_conv conv_3x3_8_8_plan_2[2];
+static struct dnnl_conv conv_3x3_8_16_plan_2[2];
+static struct dnnl_conv conv_3x3_16_16_plan_2[2];
+static struct dnnl_conv conv_1x1_8_16_plan_2[2];
+static struct dnnl_conv conv_3x3_16_32_plan_2[2];
+static struct dnnl_conv conv_3x3_32_32_plan_2[2];
+static struct dnnl_conv conv_1x1_16_32_plan_2[2];
 
-        /* What differs between the 2 phases of evaluate. */
-        static const struct evaluate_phase {
-            long phase;
-            long rows_2;
-            long elements;
-            long elements_2;
-            long elements_3;
-        } evaluate_phases[2] = {
-                { 0, 16, 32768, 16384, 8192 },
-                { 1, 1, 2048, 1024, 512 },
-            };
-            static real *decoupled_sgdw_velocity; /* running sum of gradients */
-            static real *sam_here; /* the weight before the ascent */
-            static real *ema_average; /* running mean of the weights */
-            static bool ema_average_exists;
+/* What differs between the 2 phases of evaluate. */
+static const struct evaluate_phase {
+    long phase;
+    long rows_2;
+    long elements;
+    long elements_2;
+    long elements_3;
+} evaluate_phases[2] = {
+    { 0, 16, 32768, 16384, 8192 },
+    { 1, 1, 2048, 1024, 512 },
+};
+static real *decoupled_sgdw_velocity; /* running sum of gradients */
+static real *sam_here; /* the weight before the ascent */
+static real *ema_average; /* running mean of the weights */
+static bool ema_average_exists;
 
-            /* Kinds of batches: rows fetched and trained on, geometry, first weight and tensor
-             * that learn, micro-batches. */
-            static const struct kind {
-                long stored_rows, rows, columns, length, height, width;
-                bool crop;
-                long candidates;
-                int score_phase, topology;
-                long first_trained;
-                int first_tensor, part_count;
-                struct { int count, phase; long rows; } parts[2];
-            } kinds[6] = {
-                    { 16, 16, 0, 0, 8, 8, 0, 0, -1, 0, 0, 0, 1, { { 2, 0, 8 } } },
-                    { 6, 6, 0, 0, 8, 8, 0, 0, -1, 0, 0, 0, 1, { { 2, 1, 3 } } },
-                    { 16, 16, 0, 0, 12, 12, 0, 0, -1, 0, 0, 0, 1, { { 2, 2, 8 } } },
-                    { 6, 6, 0, 0, 12, 12, 0, 0, -1, 0, 0, 0, 1, { { 2, 3, 3 } } },
-                    { 16, 16, 0, 0, 16, 16, 0, 0, -1, 0, 0, 0, 1, { { 2, 4, 8 } } },
-                    { 6, 6, 0, 0, 16, 16, 0, 0, -1, 0, 0, 0, 1, { { 2, 5, 3 } } },
-                };
+/* Kinds of batches: rows fetched and trained on, geometry, first weight and tensor that learn,
+ * micro-batches. */
+static const struct kind {
+    long stored_rows, rows, columns, length, height, width;
+    bool crop;
+    long candidates;
+    int score_phase, topology;
+    long first_trained;
+    int first_tensor, part_count;
+    struct { int count, phase; long rows; } parts[2];
+} kinds[6] = {
+    { 16, 16, 0, 0, 8, 8, 0, 0, -1, 0, 0, 0, 1, { { 2, 0, 8 } } },
+    { 6, 6, 0, 0, 8, 8, 0, 0, -1, 0, 0, 0, 1, { { 2, 1, 3 } } },
+    { 16, 16, 0, 0, 12, 12, 0, 0, -1, 0, 0, 0, 1, { { 2, 2, 8 } } },
+    { 6, 6, 0, 0, 12, 12, 0, 0, -1, 0, 0, 0, 1, { { 2, 3, 3 } } },
+    { 16, 16, 0, 0, 16, 16, 0, 0, -1, 0, 0, 0, 1, { { 2, 4, 8 } } },
+    { 6, 6, 0, 0, 16, 16, 0, 0, -1, 0, 0, 0, 1, { { 2, 5, 3 } } },
+};
 
-                /* The run: so many batches of a kind, then the next. */
-                static const struct stretch { long batches; int kind; } run[10] = {
-                        { 4, 0 },
-                        { 1, 1 },
-                        { 3, 0 },
-                        { 1, 2 },
-                        { 1, 3 },
-                        { 3, 2 },
-                        { 1, 4 },
-                        { 1, 5 },
-                        { 4, 4 },
-                        { 1, 5 },
-                    };
-                    enum { STEPS = 20, BATCHES_PER_EPOCH = 5, STRETCHES = 10 };
+/* The run: so many batches of a kind, then the next. */
+static const struct stretch { long batches; int kind; } run[10] = {
+    { 4, 0 },
+    { 1, 1 },
+    { 3, 0 },
+    { 1, 2 },
+    { 1, 3 },
+    { 3, 2 },
+    { 1, 4 },
+    { 1, 5 },
+    { 4, 4 },
+    { 1, 5 },
+};
+enum { STEPS = 20, BATCHES_PER_EPOCH = 5, STRETCHES = 10 };
 
-                    /* The micro-batch that a step reads, and what it gives back. */
-                    static struct {
-                        const real *images;
-                        const int *targets;
-                        const int *partner_targets;
-                        real share; /* of this micro-batch in the loss of its batch */
-                        bool is_first;
-                        long first_row;
-                        double loss;
-                    } batch;
-                    static real *batch_images;
-                    static int *batch_targets;
-                    static real *mixed_images;
-                    static int *mixed_targets, *permutation;
-                    static struct image_set train_set, test_set;
+/* The micro-batch that a step reads, and what it gives back. */
+static struct {
+    const real *images;
+    const int *targets;
+    const int *partner_targets;
+    real share; /* of this micro-batch in the loss of its batch */
+    bool is_first;
+    long first_row;
+    double loss;
+} batch;
+static real *batch_images;
+static int *batch_targets;
+static real *mixed_images;
+static int *mixed_targets, *permutation;
+static struct image_set train_set, test_set;
 
-                    /* Normalisation: (byte / 255 - mean) / deviation, a table a channel. */
-                    static real shade[3][256];
+/* Normalisation: (byte / 255 - mean) / deviation, a table a channel. */
+static real shade[3][256];
 
-                    /* What the command line may change: key=value. Everything else is decided. */
-                    static struct {
-                        const char *root;
-                        const char *run_folder;
-                        int64_t seed;
-                        int64_t stop_after;
-                        int64_t eval_interval;
-                        int64_t log_interval;
-                        bool save;
-                        bool describe;
-                    } settings = {
-                            .root = "tests/golden",
-                            .run_folder = "runs/slice",
-                            .seed = 17,
-                            .stop_after = STEPS,
-                            .eval_interval = 5,
-                            .log_interval = 1,
-                            .save = true,
-                        };
-                        static struct metrics log_file;
-                        static struct progress progress;
-                        static real *arena; /* tensors of a step, at the offsets above */
-                        enum { ARENA = 243968, RESERVED = 363632 }; /* reals */
+/* What the command line may change: key=value. Everything else is decided. */
+static struct {
+    const char *root;
+    const char *run_folder;
+    int64_t seed;
+    int64_t stop_after;
+    int64_t eval_interval;
+    int64_t log_interval;
+    bool save;
+    bool describe;
+} settings = {
+    .root = "tests/golden",
+    .run_folder = "runs/slice",
+    .seed = 17,
+    .stop_after = STEPS,
+    .eval_interval = 5,
+    .log_interval = 1,
+    .save = true,
+};
+static struct metrics log_file;
+static struct progress progress;
+static real *arena; /* tensors of a step, at the offsets above */
+enum { ARENA = 243968, RESERVED = 363632 }; /* reals */
 
 /* Where the run is. */
 static struct {
@@ -645,7 +645,6 @@ static struct {
     long key; /* of random values: the step, its complement when drawn again */
     long epoch;
     long batch_in_epoch;
-    long update_count;
     long first_trained;
     long first_tensor;
     double rate;
@@ -1098,7 +1097,6 @@ static void target_rank(const real *logits, const int *class, int *rank, long ro
 
 /* ---- kernels of this model --------------------------------------------------------------------- */
 
-
 static void initial(real *w, long count, uint64_t site)
 {
 #pragma omp parallel for
@@ -1149,7 +1147,7 @@ static void initial_7(real *w, long count, uint64_t site)
 }
 
 /* max(in0, 0.0) */
-static void relu_2(const real *x, real *y, long count)
+static void relu_each(const real *x, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1158,7 +1156,7 @@ static void relu_2(const real *x, real *y, long count)
 }
 
 /* add(in0, in1) */
-static void residual(const real *x1, const real *x2, real *y, long count)
+static void residual_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1167,7 +1165,7 @@ static void residual(const real *x1, const real *x2, real *y, long count)
 }
 
 /* add(in0, in1) */
-static void fc_2(const real *x1, const real *x2, real *y, long A, long B)
+static void fc_each(const real *x1, const real *x2, real *y, long A, long B)
 {
 #pragma omp parallel for
     for (long a = 0; a < A; a++)
@@ -1212,7 +1210,7 @@ static void cross_entropy(const real *logits, const int *class,
 }
 
 /* select(eq(in0i, -100), 0.0, 1.0) */
-static void count(const int *x, real *y, long count)
+static void count_each(const int *x, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1221,7 +1219,7 @@ static void count(const int *x, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, in0) */
-static void sum(const real *x1, const int *x2, real *y, long count)
+static void sum_each(const real *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1230,7 +1228,7 @@ static void sum(const real *x1, const int *x2, real *y, long count)
 }
 
 /* div(in0, max(in1, 1.0)) */
-static void loss_2(const real *x1, const real *x2, real *y, long count)
+static void loss_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1239,7 +1237,7 @@ static void loss_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* mul(in0, div(1.0, max(in1, 1.0))) */
-static void d_loss_2(const real *x1, const real *x2, real *y, long count)
+static void d_loss_each(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1248,7 +1246,7 @@ static void d_loss_2(const real *x1, const real *x2, real *y, long count)
 }
 
 /* mul(in0, select(eq(in1i, -100), 0.0, 1.0)) */
-static void d_sum(const real *x1, const int *x2, real *y, long count)
+static void d_sum_each(const real *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1294,7 +1292,7 @@ static void cross_entropy_grad(const real *logits, const int *class,
 }
 
 /* div(in0, in1) */
-static void d_mean(const real *x1, const real *x2, real *y, long NC, long HW)
+static void d_mean_each(const real *x1, const real *x2, real *y, long NC, long HW)
 {
 #pragma omp parallel for
     for (long nc = 0; nc < NC; nc++)
@@ -1305,7 +1303,7 @@ static void d_mean(const real *x1, const real *x2, real *y, long NC, long HW)
 }
 
 /* mul(in0, select(lt(0.0, in1), 1.0, 0.0)) */
-static void d_relu_2(const real *x1, const real *x2, real *y, long N, long HW, long C)
+static void d_relu_each(const real *x1, const real *x2, real *y, long N, long HW, long C)
 {
 #pragma omp parallel for
     for (long n = 0; n < N; n++)
@@ -1317,7 +1315,7 @@ static void d_relu_2(const real *x1, const real *x2, real *y, long N, long HW, l
 }
 
 /* mul(in0, select(lt(0.0, in1), 1.0, 0.0)) */
-static void d_relu_3(const real *x1, const real *x2, real *y, long count)
+static void d_relu_each_2(const real *x1, const real *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1345,7 +1343,7 @@ static void cross_entropy_2(const real *logits, const int *class,
 }
 
 /* select(eq(in1i, -100), 0.0, to_float(lt(in0i, 1))) */
-static void correct(const int *x1, const int *x2, real *y, long count)
+static void correct_each(const int *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1354,7 +1352,7 @@ static void correct(const int *x1, const int *x2, real *y, long count)
 }
 
 /* select(eq(in1i, -100), 0.0, to_float(lt(in0i, 5))) */
-static void top(const int *x1, const int *x2, real *y, long count)
+static void top_each(const int *x1, const int *x2, real *y, long count)
 {
 #pragma omp parallel for simd
     for (long i = 0; i < count; i++) {
@@ -1363,7 +1361,6 @@ static void top(const int *x1, const int *x2, real *y, long count)
 }
 
 /* ---- initial weights --------------------------------------------------------------------------- */
-
 
 static void initialize_1(void)
 {
@@ -1423,7 +1420,6 @@ static void initialize(void)
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-
 static void forward(const struct train_phase *p)
 {
     dnnl_conv_forward(&conv_3x3_3_8_plan[p->phase], batch.images, weights + conv1_weight, arena + conv1);
@@ -1434,102 +1430,102 @@ static void forward(const struct train_phase *p)
         p->last_count, p->last_count);
     batch_normalize(arena + conv1, arena + bn1_moments, weights + bn1_weight, weights + bn1_bias, arena + bn1,
         p->rows_2, p->block, 8, 1, 1e-05f);
-    relu_2(arena + bn1, arena + relu, p->elements);
-    dnnl_conv_forward(&conv_3x3_8_8_plan[p->phase], arena + relu, weights + layer1_0_conv1_weight, arena +
-        layer1_0_conv1);
+    relu_each(arena + bn1, arena + relu, p->elements);
+    dnnl_conv_forward(&conv_3x3_8_8_plan[p->phase], arena + relu, weights + layer1_0_conv1_weight,
+        arena + layer1_0_conv1);
     batch_moments(arena + layer1_0_conv1, arena + layer1_0_bn1_moments, p->rows_2, p->block, 8, 1);
-    running_update(weights + layer1_0_bn1_running_mean, arena + layer1_0_bn1_moments, weights +
-        layer1_0_bn1_running_mean, 8, 1, false, 0.1f, p->last_count, p->last_count);
+    running_update(weights + layer1_0_bn1_running_mean, arena + layer1_0_bn1_moments,
+        weights + layer1_0_bn1_running_mean, 8, 1, false, 0.1f, p->last_count, p->last_count);
 }
 
 static void forward_layer1_0(const struct train_phase *p)
 {
-    running_update(weights + layer1_0_bn1_running_var, arena + layer1_0_bn1_moments, weights +
-        layer1_0_bn1_running_var, 8, 1, true, 0.1f, p->last_count, p->last_count);
-    batch_normalize(arena + layer1_0_conv1, arena + layer1_0_bn1_moments, weights + layer1_0_bn1_weight, weights +
-        layer1_0_bn1_bias, arena + layer1_0_bn1, p->rows_2, p->block, 8, 1, 1e-05f);
-    relu_2(arena + layer1_0_bn1, arena + layer1_0_relu, p->elements);
-    dnnl_conv_forward(&conv_3x3_8_8_plan[p->phase], arena + layer1_0_relu, weights + layer1_0_conv2_weight, arena +
-        layer1_0_conv2);
+    running_update(weights + layer1_0_bn1_running_var, arena + layer1_0_bn1_moments,
+        weights + layer1_0_bn1_running_var, 8, 1, true, 0.1f, p->last_count, p->last_count);
+    batch_normalize(arena + layer1_0_conv1, arena + layer1_0_bn1_moments, weights + layer1_0_bn1_weight,
+        weights + layer1_0_bn1_bias, arena + layer1_0_bn1, p->rows_2, p->block, 8, 1, 1e-05f);
+    relu_each(arena + layer1_0_bn1, arena + layer1_0_relu, p->elements);
+    dnnl_conv_forward(&conv_3x3_8_8_plan[p->phase], arena + layer1_0_relu, weights + layer1_0_conv2_weight,
+        arena + layer1_0_conv2);
     batch_moments(arena + layer1_0_conv2, arena + layer1_0_bn2_moments, p->rows_2, p->block, 8, 1);
-    running_update(weights + layer1_0_bn2_running_mean, arena + layer1_0_bn2_moments, weights +
-        layer1_0_bn2_running_mean, 8, 1, false, 0.1f, p->last_count, p->last_count);
-    running_update(weights + layer1_0_bn2_running_var, arena + layer1_0_bn2_moments, weights +
-        layer1_0_bn2_running_var, 8, 1, true, 0.1f, p->last_count, p->last_count);
-    batch_normalize(arena + layer1_0_conv2, arena + layer1_0_bn2_moments, weights + layer1_0_bn2_weight, weights +
-        layer1_0_bn2_bias, arena + layer1_0_bn2, p->rows_2, p->block, 8, 1, 1e-05f);
-    residual(arena + relu, arena + layer1_0_bn2, arena + layer1_0_residual, p->elements);
-    relu_2(arena + layer1_0_residual, arena + layer1_0_relu_2, p->elements);
+    running_update(weights + layer1_0_bn2_running_mean, arena + layer1_0_bn2_moments,
+        weights + layer1_0_bn2_running_mean, 8, 1, false, 0.1f, p->last_count, p->last_count);
+    running_update(weights + layer1_0_bn2_running_var, arena + layer1_0_bn2_moments,
+        weights + layer1_0_bn2_running_var, 8, 1, true, 0.1f, p->last_count, p->last_count);
+    batch_normalize(arena + layer1_0_conv2, arena + layer1_0_bn2_moments, weights + layer1_0_bn2_weight,
+        weights + layer1_0_bn2_bias, arena + layer1_0_bn2, p->rows_2, p->block, 8, 1, 1e-05f);
+    residual_each(arena + relu, arena + layer1_0_bn2, arena + layer1_0_residual, p->elements);
+    relu_each(arena + layer1_0_residual, arena + layer1_0_relu_2, p->elements);
 }
 
 static void forward_layer2_0(const struct train_phase *p)
 {
-    dnnl_conv_forward(&conv_3x3_8_16_plan[p->phase], arena + layer1_0_relu_2, weights + layer2_0_conv1_weight, arena +
-        layer2_0_conv1);
+    dnnl_conv_forward(&conv_3x3_8_16_plan[p->phase], arena + layer1_0_relu_2, weights + layer2_0_conv1_weight,
+        arena + layer2_0_conv1);
     batch_moments(arena + layer2_0_conv1, arena + layer2_0_bn1_moments, p->rows_2, p->block_2, 16, 1);
-    running_update(weights + layer2_0_bn1_running_mean, arena + layer2_0_bn1_moments, weights +
-        layer2_0_bn1_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
-    running_update(weights + layer2_0_bn1_running_var, arena + layer2_0_bn1_moments, weights +
-        layer2_0_bn1_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
-    batch_normalize(arena + layer2_0_conv1, arena + layer2_0_bn1_moments, weights + layer2_0_bn1_weight, weights +
-        layer2_0_bn1_bias, arena + layer2_0_bn1, p->rows_2, p->block_2, 16, 1, 1e-05f);
-    relu_2(arena + layer2_0_bn1, arena + layer2_0_relu, p->elements_2);
-    dnnl_conv_forward(&conv_3x3_16_16_plan[p->phase], arena + layer2_0_relu, weights + layer2_0_conv2_weight, arena +
-        layer2_0_conv2);
+    running_update(weights + layer2_0_bn1_running_mean, arena + layer2_0_bn1_moments,
+        weights + layer2_0_bn1_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
+    running_update(weights + layer2_0_bn1_running_var, arena + layer2_0_bn1_moments,
+        weights + layer2_0_bn1_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
+    batch_normalize(arena + layer2_0_conv1, arena + layer2_0_bn1_moments, weights + layer2_0_bn1_weight,
+        weights + layer2_0_bn1_bias, arena + layer2_0_bn1, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    relu_each(arena + layer2_0_bn1, arena + layer2_0_relu, p->elements_2);
+    dnnl_conv_forward(&conv_3x3_16_16_plan[p->phase], arena + layer2_0_relu, weights + layer2_0_conv2_weight,
+        arena + layer2_0_conv2);
     batch_moments(arena + layer2_0_conv2, arena + layer2_0_bn2_moments, p->rows_2, p->block_2, 16, 1);
-    running_update(weights + layer2_0_bn2_running_mean, arena + layer2_0_bn2_moments, weights +
-        layer2_0_bn2_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
-    running_update(weights + layer2_0_bn2_running_var, arena + layer2_0_bn2_moments, weights +
-        layer2_0_bn2_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
-    batch_normalize(arena + layer2_0_conv2, arena + layer2_0_bn2_moments, weights + layer2_0_bn2_weight, weights +
-        layer2_0_bn2_bias, arena + layer2_0_bn2, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    running_update(weights + layer2_0_bn2_running_mean, arena + layer2_0_bn2_moments,
+        weights + layer2_0_bn2_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
+    running_update(weights + layer2_0_bn2_running_var, arena + layer2_0_bn2_moments,
+        weights + layer2_0_bn2_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
+    batch_normalize(arena + layer2_0_conv2, arena + layer2_0_bn2_moments, weights + layer2_0_bn2_weight,
+        weights + layer2_0_bn2_bias, arena + layer2_0_bn2, p->rows_2, p->block_2, 16, 1, 1e-05f);
     dnnl_conv_forward(&conv_1x1_8_16_plan[p->phase], arena + layer1_0_relu_2, weights + layer2_0_downsample_0_weight,
         arena + layer2_0_downsample_0);
     batch_moments(arena + layer2_0_downsample_0, arena + layer2_0_downsample_1_moments, p->rows_2, p->block_2, 16, 1);
-    running_update(weights + layer2_0_downsample_1_running_mean, arena + layer2_0_downsample_1_moments, weights +
-        layer2_0_downsample_1_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
-    running_update(weights + layer2_0_downsample_1_running_var, arena + layer2_0_downsample_1_moments, weights +
-        layer2_0_downsample_1_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
-    batch_normalize(arena + layer2_0_downsample_0, arena + layer2_0_downsample_1_moments, weights +
-        layer2_0_downsample_1_weight, weights + layer2_0_downsample_1_bias, arena + layer2_0_downsample_1, p->rows_2,
-        p->block_2, 16, 1, 1e-05f);
-    residual(arena + layer2_0_downsample_1, arena + layer2_0_bn2, arena + layer2_0_residual, p->elements_2);
-    relu_2(arena + layer2_0_residual, arena + layer2_0_relu_2, p->elements_2);
+    running_update(weights + layer2_0_downsample_1_running_mean, arena + layer2_0_downsample_1_moments,
+        weights + layer2_0_downsample_1_running_mean, 16, 1, false, 0.1f, p->last_count_2, p->last_count_2);
+    running_update(weights + layer2_0_downsample_1_running_var, arena + layer2_0_downsample_1_moments,
+        weights + layer2_0_downsample_1_running_var, 16, 1, true, 0.1f, p->last_count_2, p->last_count_2);
+    batch_normalize(arena + layer2_0_downsample_0, arena + layer2_0_downsample_1_moments,
+        weights + layer2_0_downsample_1_weight, weights + layer2_0_downsample_1_bias, arena + layer2_0_downsample_1,
+        p->rows_2, p->block_2, 16, 1, 1e-05f);
+    residual_each(arena + layer2_0_downsample_1, arena + layer2_0_bn2, arena + layer2_0_residual, p->elements_2);
+    relu_each(arena + layer2_0_residual, arena + layer2_0_relu_2, p->elements_2);
 }
 
 static void forward_layer3_0(const struct train_phase *p)
 {
-    dnnl_conv_forward(&conv_3x3_16_32_plan[p->phase], arena + layer2_0_relu_2, weights + layer3_0_conv1_weight, arena +
-        layer3_0_conv1);
+    dnnl_conv_forward(&conv_3x3_16_32_plan[p->phase], arena + layer2_0_relu_2, weights + layer3_0_conv1_weight,
+        arena + layer3_0_conv1);
     batch_moments(arena + layer3_0_conv1, arena + layer3_0_bn1_moments, p->rows_2, p->block_3, 32, 1);
-    running_update(weights + layer3_0_bn1_running_mean, arena + layer3_0_bn1_moments, weights +
-        layer3_0_bn1_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
-    running_update(weights + layer3_0_bn1_running_var, arena + layer3_0_bn1_moments, weights +
-        layer3_0_bn1_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
-    batch_normalize(arena + layer3_0_conv1, arena + layer3_0_bn1_moments, weights + layer3_0_bn1_weight, weights +
-        layer3_0_bn1_bias, arena + layer3_0_bn1, p->rows_2, p->block_3, 32, 1, 1e-05f);
-    relu_2(arena + layer3_0_bn1, arena + layer3_0_relu, p->elements_3);
-    dnnl_conv_forward(&conv_3x3_32_32_plan[p->phase], arena + layer3_0_relu, weights + layer3_0_conv2_weight, arena +
-        layer3_0_conv2);
+    running_update(weights + layer3_0_bn1_running_mean, arena + layer3_0_bn1_moments,
+        weights + layer3_0_bn1_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
+    running_update(weights + layer3_0_bn1_running_var, arena + layer3_0_bn1_moments,
+        weights + layer3_0_bn1_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
+    batch_normalize(arena + layer3_0_conv1, arena + layer3_0_bn1_moments, weights + layer3_0_bn1_weight,
+        weights + layer3_0_bn1_bias, arena + layer3_0_bn1, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    relu_each(arena + layer3_0_bn1, arena + layer3_0_relu, p->elements_3);
+    dnnl_conv_forward(&conv_3x3_32_32_plan[p->phase], arena + layer3_0_relu, weights + layer3_0_conv2_weight,
+        arena + layer3_0_conv2);
     batch_moments(arena + layer3_0_conv2, arena + layer3_0_bn2_moments, p->rows_2, p->block_3, 32, 1);
-    running_update(weights + layer3_0_bn2_running_mean, arena + layer3_0_bn2_moments, weights +
-        layer3_0_bn2_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
-    running_update(weights + layer3_0_bn2_running_var, arena + layer3_0_bn2_moments, weights +
-        layer3_0_bn2_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
-    batch_normalize(arena + layer3_0_conv2, arena + layer3_0_bn2_moments, weights + layer3_0_bn2_weight, weights +
-        layer3_0_bn2_bias, arena + layer3_0_bn2, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    running_update(weights + layer3_0_bn2_running_mean, arena + layer3_0_bn2_moments,
+        weights + layer3_0_bn2_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
+    running_update(weights + layer3_0_bn2_running_var, arena + layer3_0_bn2_moments,
+        weights + layer3_0_bn2_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
+    batch_normalize(arena + layer3_0_conv2, arena + layer3_0_bn2_moments, weights + layer3_0_bn2_weight,
+        weights + layer3_0_bn2_bias, arena + layer3_0_bn2, p->rows_2, p->block_3, 32, 1, 1e-05f);
     dnnl_conv_forward(&conv_1x1_16_32_plan[p->phase], arena + layer2_0_relu_2, weights + layer3_0_downsample_0_weight,
         arena + layer3_0_downsample_0);
     batch_moments(arena + layer3_0_downsample_0, arena + layer3_0_downsample_1_moments, p->rows_2, p->block_3, 32, 1);
-    running_update(weights + layer3_0_downsample_1_running_mean, arena + layer3_0_downsample_1_moments, weights +
-        layer3_0_downsample_1_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
-    running_update(weights + layer3_0_downsample_1_running_var, arena + layer3_0_downsample_1_moments, weights +
-        layer3_0_downsample_1_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
-    batch_normalize(arena + layer3_0_downsample_0, arena + layer3_0_downsample_1_moments, weights +
-        layer3_0_downsample_1_weight, weights + layer3_0_downsample_1_bias, arena + layer3_0_downsample_1, p->rows_2,
-        p->block_3, 32, 1, 1e-05f);
-    residual(arena + layer3_0_downsample_1, arena + layer3_0_bn2, arena + layer3_0_residual, p->elements_3);
-    relu_2(arena + layer3_0_residual, arena + layer3_0_relu_2, p->elements_3);
+    running_update(weights + layer3_0_downsample_1_running_mean, arena + layer3_0_downsample_1_moments,
+        weights + layer3_0_downsample_1_running_mean, 32, 1, false, 0.1f, p->last_count_3, p->last_count_3);
+    running_update(weights + layer3_0_downsample_1_running_var, arena + layer3_0_downsample_1_moments,
+        weights + layer3_0_downsample_1_running_var, 32, 1, true, 0.1f, p->last_count_3, p->last_count_3);
+    batch_normalize(arena + layer3_0_downsample_0, arena + layer3_0_downsample_1_moments,
+        weights + layer3_0_downsample_1_weight, weights + layer3_0_downsample_1_bias, arena + layer3_0_downsample_1,
+        p->rows_2, p->block_3, 32, 1, 1e-05f);
+    residual_each(arena + layer3_0_downsample_1, arena + layer3_0_bn2, arena + layer3_0_residual, p->elements_3);
+    relu_each(arena + layer3_0_residual, arena + layer3_0_relu_2, p->elements_3);
 }
 
 static void forward_2(const struct train_phase *p)
@@ -1537,29 +1533,30 @@ static void forward_2(const struct train_phase *p)
     reduce_mean(arena + layer3_0_relu_2, arena + global_avg_pool2d_mean, p->rows_2, p->block_3, 32);
     dnnl_product(arena + global_avg_pool2d_mean, weights + fc_weight, arena + fc_product, 1, p->rows_2, 10, 32, 0, 0,
         false, true);
-    fc_2(arena + fc_product, weights + fc_bias, arena + fc, p->rows_2, 10);
-    cross_entropy(arena + fc, batch.targets, batch.partner_targets, arena + loss_cross_entropy, p->rows_2, 10, 0.9f *
-        (1.0f - (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 -
-        draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width)) + 0.01f, 0.9f * (1.0f - (1.0f -
-        (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 - draw.cutmix_cut_bbox_1)) /
-        (real)(now.image_height * now.image_width))) + 0.01f, 0.91f, 0.01f, -100); /* label_smoothing */
-    count(batch.targets, arena + loss_count, p->rows_2);
+    fc_each(arena + fc_product, weights + fc_bias, arena + fc, p->rows_2, 10);
+    cross_entropy(arena + fc, batch.targets, batch.partner_targets, arena + loss_cross_entropy, p->rows_2, 10,
+        0.9f * (1.0f - (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 -
+        draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width)) + 0.01f,
+        0.9f * (1.0f - (1.0f - (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 -
+        draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width))) + 0.01f, 0.91f, 0.01f,
+        -100); /* label_smoothing */
+    count_each(batch.targets, arena + loss_count, p->rows_2);
     reduce_sum(arena + loss_count, arena + loss_count_2, 1, p->rows_2, 1);
-    sum(arena + loss_cross_entropy, batch.targets, arena + loss_sum, p->rows_2);
+    sum_each(arena + loss_cross_entropy, batch.targets, arena + loss_sum, p->rows_2);
     reduce_sum(arena + loss_sum, arena + loss_sum_2, 1, p->rows_2, 1);
-    loss_2(arena + loss_sum_2, arena + loss_count_2, arena + loss, 1);
+    loss_each(arena + loss_sum_2, arena + loss_count_2, arena + loss, 1);
 }
 
 static void backward(const struct train_phase *p)
 {
-    d_loss_2(&batch.share, arena + loss_count_2, arena + d_loss, 1);
-    d_sum(arena + d_loss, batch.targets, arena + d_loss_sum, p->rows_2);
-    cross_entropy_grad(arena + fc, batch.targets, batch.partner_targets, arena + d_loss_sum, arena +
-        d_loss_cross_entropy, p->rows_2, 10, 0.9f * (1.0f - (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) *
-        (draw.cutmix_cut_bbox_3 - draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width)) + 0.01f,
-        0.9f * (1.0f - (1.0f - (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 -
-        draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width))) + 0.01f, 0.91f, 0.01f, -100); /*
-        label_smoothing */
+    d_loss_each(&batch.share, arena + loss_count_2, arena + d_loss, 1);
+    d_sum_each(arena + d_loss, batch.targets, arena + d_loss_sum, p->rows_2);
+    cross_entropy_grad(arena + fc, batch.targets, batch.partner_targets, arena + d_loss_sum,
+        arena + d_loss_cross_entropy, p->rows_2, 10, 0.9f * (1.0f - (real)((draw.cutmix_cut_bbox_2 -
+        draw.cutmix_cut_bbox_0) * (draw.cutmix_cut_bbox_3 - draw.cutmix_cut_bbox_1)) / (real)(now.image_height *
+        now.image_width)) + 0.01f, 0.9f * (1.0f - (1.0f - (real)((draw.cutmix_cut_bbox_2 - draw.cutmix_cut_bbox_0) *
+        (draw.cutmix_cut_bbox_3 - draw.cutmix_cut_bbox_1)) / (real)(now.image_height * now.image_width))) + 0.01f,
+        0.91f, 0.01f, -100); /* label_smoothing */
     reduce_sum(arena + d_loss_cross_entropy, arena + d_fc, 1, p->rows_2, 10);
     accumulate(gradients + fc_bias, arena + d_fc, 10, batch.is_first);
     dnnl_product(arena + d_loss_cross_entropy, weights + fc_weight, arena + d_fc_product, 1, p->rows_2, 32, 10, 0, 0,
@@ -1568,34 +1565,35 @@ static void backward(const struct train_phase *p)
         p->rows_2, p->stride, 0, true, false);
     accumulate(gradients + fc_weight, arena + d_fc_product_2, 320, batch.is_first);
     fill(arena + d_global_avg_pool2d_mean, 1, p->block_3);
-    d_mean(arena + d_fc_product, arena + d_global_avg_pool2d_mean, arena + d_global_avg_pool2d_mean_2, p->block_4,
+    d_mean_each(arena + d_fc_product, arena + d_global_avg_pool2d_mean, arena + d_global_avg_pool2d_mean_2, p->block_4,
         p->block_3);
 }
 
 static void backward_layer3_0(const struct train_phase *p)
 {
-    d_relu_2(arena + d_global_avg_pool2d_mean_2, arena + layer3_0_residual, arena + d_layer3_0_relu_2, p->rows_2,
+    d_relu_each(arena + d_global_avg_pool2d_mean_2, arena + layer3_0_residual, arena + d_layer3_0_relu_2, p->rows_2,
         p->block_3, 32);
-    batch_normalize_grad_sums(arena + d_layer3_0_relu_2, arena + layer3_0_downsample_0, arena +
-        layer3_0_downsample_1_moments, arena + d_layer3_0_downsample_1, p->rows_2, p->block_3, 32, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer3_0_relu_2, arena + layer3_0_downsample_0, arena +
-        layer3_0_downsample_1_moments, arena + d_layer3_0_downsample_1, weights + layer3_0_downsample_1_weight, arena +
-        d_layer3_0_downsample_1_2, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    batch_normalize_grad_sums(arena + d_layer3_0_relu_2, arena + layer3_0_downsample_0,
+        arena + layer3_0_downsample_1_moments, arena + d_layer3_0_downsample_1, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer3_0_relu_2, arena + layer3_0_downsample_0,
+        arena + layer3_0_downsample_1_moments, arena + d_layer3_0_downsample_1, weights + layer3_0_downsample_1_weight,
+        arena + d_layer3_0_downsample_1_2, p->rows_2, p->block_3, 32, 1, 1e-05f);
     move(arena + d_layer3_0_downsample_1 + 32, arena + d_layer3_0_downsample_1_3, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     accumulate(gradients + layer3_0_downsample_1_weight, arena + d_layer3_0_downsample_1_3, 32, batch.is_first);
     move(arena + d_layer3_0_downsample_1, arena + d_layer3_0_downsample_1_4, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     accumulate(gradients + layer3_0_downsample_1_bias, arena + d_layer3_0_downsample_1_4, 32, batch.is_first);
-    dnnl_conv_grad_input(&conv_1x1_16_32_plan[p->phase], arena + d_layer3_0_downsample_1_2, weights +
-        layer3_0_downsample_0_weight, arena + d_layer3_0_downsample_0);
+    dnnl_conv_grad_input(&conv_1x1_16_32_plan[p->phase], arena + d_layer3_0_downsample_1_2,
+        weights + layer3_0_downsample_0_weight, arena + d_layer3_0_downsample_0);
     dnnl_conv_grad_weight(&conv_1x1_16_32_plan[p->phase], arena + d_layer3_0_downsample_1_2, arena + layer2_0_relu_2,
         arena + d_layer3_0_downsample_0_2);
     accumulate(gradients + layer3_0_downsample_0_weight, arena + d_layer3_0_downsample_0_2, 512, batch.is_first);
-    batch_normalize_grad_sums(arena + d_layer3_0_relu_2, arena + layer3_0_conv2, arena + layer3_0_bn2_moments, arena +
-        d_layer3_0_bn2, p->rows_2, p->block_3, 32, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer3_0_relu_2, arena + layer3_0_conv2, arena + layer3_0_bn2_moments, arena +
-        d_layer3_0_bn2, weights + layer3_0_bn2_weight, arena + d_layer3_0_bn2_2, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    batch_normalize_grad_sums(arena + d_layer3_0_relu_2, arena + layer3_0_conv2, arena + layer3_0_bn2_moments,
+        arena + d_layer3_0_bn2, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer3_0_relu_2, arena + layer3_0_conv2, arena + layer3_0_bn2_moments,
+        arena + d_layer3_0_bn2, weights + layer3_0_bn2_weight, arena + d_layer3_0_bn2_2, p->rows_2, p->block_3, 32, 1,
+        1e-05f);
     move(arena + d_layer3_0_bn2 + 32, arena + d_layer3_0_bn2_3, 2, (const long[]){ 1, 32 }, (const long[]){ 32, 1 },
         (const long[]){ 32, 1 });
     accumulate(gradients + layer3_0_bn2_weight, arena + d_layer3_0_bn2_3, 32, batch.is_first);
@@ -1604,14 +1602,15 @@ static void backward_layer3_0(const struct train_phase *p)
     accumulate(gradients + layer3_0_bn2_bias, arena + d_layer3_0_bn2_4, 32, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_32_32_plan[p->phase], arena + d_layer3_0_bn2_2, weights + layer3_0_conv2_weight,
         arena + d_layer3_0_conv2);
-    dnnl_conv_grad_weight(&conv_3x3_32_32_plan[p->phase], arena + d_layer3_0_bn2_2, arena + layer3_0_relu, arena +
-        d_layer3_0_conv2_2);
+    dnnl_conv_grad_weight(&conv_3x3_32_32_plan[p->phase], arena + d_layer3_0_bn2_2, arena + layer3_0_relu,
+        arena + d_layer3_0_conv2_2);
     accumulate(gradients + layer3_0_conv2_weight, arena + d_layer3_0_conv2_2, 9216, batch.is_first);
-    d_relu_3(arena + d_layer3_0_conv2, arena + layer3_0_bn1, arena + d_layer3_0_relu, p->elements_3);
-    batch_normalize_grad_sums(arena + d_layer3_0_relu, arena + layer3_0_conv1, arena + layer3_0_bn1_moments, arena +
-        d_layer3_0_bn1, p->rows_2, p->block_3, 32, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer3_0_relu, arena + layer3_0_conv1, arena + layer3_0_bn1_moments, arena +
-        d_layer3_0_bn1, weights + layer3_0_bn1_weight, arena + d_layer3_0_bn1_2, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    d_relu_each_2(arena + d_layer3_0_conv2, arena + layer3_0_bn1, arena + d_layer3_0_relu, p->elements_3);
+    batch_normalize_grad_sums(arena + d_layer3_0_relu, arena + layer3_0_conv1, arena + layer3_0_bn1_moments,
+        arena + d_layer3_0_bn1, p->rows_2, p->block_3, 32, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer3_0_relu, arena + layer3_0_conv1, arena + layer3_0_bn1_moments,
+        arena + d_layer3_0_bn1, weights + layer3_0_bn1_weight, arena + d_layer3_0_bn1_2, p->rows_2, p->block_3, 32, 1,
+        1e-05f);
     move(arena + d_layer3_0_bn1 + 32, arena + d_layer3_0_bn1_3, 2, (const long[]){ 1, 32 }, (const long[]){ 32, 1 },
         (const long[]){ 32, 1 });
     accumulate(gradients + layer3_0_bn1_weight, arena + d_layer3_0_bn1_3, 32, batch.is_first);
@@ -1620,51 +1619,61 @@ static void backward_layer3_0(const struct train_phase *p)
     accumulate(gradients + layer3_0_bn1_bias, arena + d_layer3_0_bn1_4, 32, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_16_32_plan[p->phase], arena + d_layer3_0_bn1_2, weights + layer3_0_conv1_weight,
         arena + d_layer3_0_conv1);
-    residual(arena + d_layer3_0_downsample_0, arena + d_layer3_0_conv1, arena + d_layer3_0_conv1_2, p->elements_2);
-    dnnl_conv_grad_weight(&conv_3x3_16_32_plan[p->phase], arena + d_layer3_0_bn1_2, arena + layer2_0_relu_2, arena +
-        d_layer3_0_conv1_3);
-    accumulate(gradients + layer3_0_conv1_weight, arena + d_layer3_0_conv1_3, 4608, batch.is_first);
 }
 
-static void backward_layer2_0(const struct train_phase *p)
+static void backward_layer3_0_2(const struct train_phase *p)
 {
-    d_relu_3(arena + d_layer3_0_conv1_2, arena + layer2_0_residual, arena + d_layer2_0_relu_2, p->elements_2);
-    batch_normalize_grad_sums(arena + d_layer2_0_relu_2, arena + layer2_0_downsample_0, arena +
-        layer2_0_downsample_1_moments, arena + d_layer2_0_downsample_1, p->rows_2, p->block_2, 16, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer2_0_relu_2, arena + layer2_0_downsample_0, arena +
-        layer2_0_downsample_1_moments, arena + d_layer2_0_downsample_1, weights + layer2_0_downsample_1_weight, arena +
-        d_layer2_0_downsample_1_2, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    residual_each(arena + d_layer3_0_downsample_0, arena + d_layer3_0_conv1, arena + d_layer3_0_conv1_2, p->elements_2);
+    dnnl_conv_grad_weight(&conv_3x3_16_32_plan[p->phase], arena + d_layer3_0_bn1_2, arena + layer2_0_relu_2,
+        arena + d_layer3_0_conv1_3);
+    accumulate(gradients + layer3_0_conv1_weight, arena + d_layer3_0_conv1_3, 4608, batch.is_first);
+    d_relu_each_2(arena + d_layer3_0_conv1_2, arena + layer2_0_residual, arena + d_layer2_0_relu_2, p->elements_2);
+    batch_normalize_grad_sums(arena + d_layer2_0_relu_2, arena + layer2_0_downsample_0,
+        arena + layer2_0_downsample_1_moments, arena + d_layer2_0_downsample_1, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer2_0_relu_2, arena + layer2_0_downsample_0,
+        arena + layer2_0_downsample_1_moments, arena + d_layer2_0_downsample_1, weights + layer2_0_downsample_1_weight,
+        arena + d_layer2_0_downsample_1_2, p->rows_2, p->block_2, 16, 1, 1e-05f);
     move(arena + d_layer2_0_downsample_1 + 16, arena + d_layer2_0_downsample_1_3, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
     accumulate(gradients + layer2_0_downsample_1_weight, arena + d_layer2_0_downsample_1_3, 16, batch.is_first);
     move(arena + d_layer2_0_downsample_1, arena + d_layer2_0_downsample_1_4, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
+}
+
+static void backward_layer2_0_downsample_1(const struct train_phase *p)
+{
     accumulate(gradients + layer2_0_downsample_1_bias, arena + d_layer2_0_downsample_1_4, 16, batch.is_first);
-    dnnl_conv_grad_input(&conv_1x1_8_16_plan[p->phase], arena + d_layer2_0_downsample_1_2, weights +
-        layer2_0_downsample_0_weight, arena + d_layer2_0_downsample_0);
+    dnnl_conv_grad_input(&conv_1x1_8_16_plan[p->phase], arena + d_layer2_0_downsample_1_2,
+        weights + layer2_0_downsample_0_weight, arena + d_layer2_0_downsample_0);
     dnnl_conv_grad_weight(&conv_1x1_8_16_plan[p->phase], arena + d_layer2_0_downsample_1_2, arena + layer1_0_relu_2,
         arena + d_layer2_0_downsample_0_2);
     accumulate(gradients + layer2_0_downsample_0_weight, arena + d_layer2_0_downsample_0_2, 128, batch.is_first);
-    batch_normalize_grad_sums(arena + d_layer2_0_relu_2, arena + layer2_0_conv2, arena + layer2_0_bn2_moments, arena +
-        d_layer2_0_bn2, p->rows_2, p->block_2, 16, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer2_0_relu_2, arena + layer2_0_conv2, arena + layer2_0_bn2_moments, arena +
-        d_layer2_0_bn2, weights + layer2_0_bn2_weight, arena + d_layer2_0_bn2_2, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    batch_normalize_grad_sums(arena + d_layer2_0_relu_2, arena + layer2_0_conv2, arena + layer2_0_bn2_moments,
+        arena + d_layer2_0_bn2, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer2_0_relu_2, arena + layer2_0_conv2, arena + layer2_0_bn2_moments,
+        arena + d_layer2_0_bn2, weights + layer2_0_bn2_weight, arena + d_layer2_0_bn2_2, p->rows_2, p->block_2, 16, 1,
+        1e-05f);
     move(arena + d_layer2_0_bn2 + 16, arena + d_layer2_0_bn2_3, 2, (const long[]){ 1, 16 }, (const long[]){ 16, 1 },
         (const long[]){ 16, 1 });
     accumulate(gradients + layer2_0_bn2_weight, arena + d_layer2_0_bn2_3, 16, batch.is_first);
+}
+
+static void backward_layer2_0(const struct train_phase *p)
+{
     move(arena + d_layer2_0_bn2, arena + d_layer2_0_bn2_4, 2, (const long[]){ 1, 16 }, (const long[]){ 16, 1 },
         (const long[]){ 16, 1 });
     accumulate(gradients + layer2_0_bn2_bias, arena + d_layer2_0_bn2_4, 16, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_16_16_plan[p->phase], arena + d_layer2_0_bn2_2, weights + layer2_0_conv2_weight,
         arena + d_layer2_0_conv2);
-    dnnl_conv_grad_weight(&conv_3x3_16_16_plan[p->phase], arena + d_layer2_0_bn2_2, arena + layer2_0_relu, arena +
-        d_layer2_0_conv2_2);
+    dnnl_conv_grad_weight(&conv_3x3_16_16_plan[p->phase], arena + d_layer2_0_bn2_2, arena + layer2_0_relu,
+        arena + d_layer2_0_conv2_2);
     accumulate(gradients + layer2_0_conv2_weight, arena + d_layer2_0_conv2_2, 2304, batch.is_first);
-    d_relu_3(arena + d_layer2_0_conv2, arena + layer2_0_bn1, arena + d_layer2_0_relu, p->elements_2);
-    batch_normalize_grad_sums(arena + d_layer2_0_relu, arena + layer2_0_conv1, arena + layer2_0_bn1_moments, arena +
-        d_layer2_0_bn1, p->rows_2, p->block_2, 16, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer2_0_relu, arena + layer2_0_conv1, arena + layer2_0_bn1_moments, arena +
-        d_layer2_0_bn1, weights + layer2_0_bn1_weight, arena + d_layer2_0_bn1_2, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    d_relu_each_2(arena + d_layer2_0_conv2, arena + layer2_0_bn1, arena + d_layer2_0_relu, p->elements_2);
+    batch_normalize_grad_sums(arena + d_layer2_0_relu, arena + layer2_0_conv1, arena + layer2_0_bn1_moments,
+        arena + d_layer2_0_bn1, p->rows_2, p->block_2, 16, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer2_0_relu, arena + layer2_0_conv1, arena + layer2_0_bn1_moments,
+        arena + d_layer2_0_bn1, weights + layer2_0_bn1_weight, arena + d_layer2_0_bn1_2, p->rows_2, p->block_2, 16, 1,
+        1e-05f);
     move(arena + d_layer2_0_bn1 + 16, arena + d_layer2_0_bn1_3, 2, (const long[]){ 1, 16 }, (const long[]){ 16, 1 },
         (const long[]){ 16, 1 });
     accumulate(gradients + layer2_0_bn1_weight, arena + d_layer2_0_bn1_3, 16, batch.is_first);
@@ -1673,19 +1682,20 @@ static void backward_layer2_0(const struct train_phase *p)
     accumulate(gradients + layer2_0_bn1_bias, arena + d_layer2_0_bn1_4, 16, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_8_16_plan[p->phase], arena + d_layer2_0_bn1_2, weights + layer2_0_conv1_weight,
         arena + d_layer2_0_conv1);
-    residual(arena + d_layer2_0_downsample_0, arena + d_layer2_0_conv1, arena + d_layer2_0_conv1_2, p->elements);
-    dnnl_conv_grad_weight(&conv_3x3_8_16_plan[p->phase], arena + d_layer2_0_bn1_2, arena + layer1_0_relu_2, arena +
-        d_layer2_0_conv1_3);
+    residual_each(arena + d_layer2_0_downsample_0, arena + d_layer2_0_conv1, arena + d_layer2_0_conv1_2, p->elements);
+    dnnl_conv_grad_weight(&conv_3x3_8_16_plan[p->phase], arena + d_layer2_0_bn1_2, arena + layer1_0_relu_2,
+        arena + d_layer2_0_conv1_3);
     accumulate(gradients + layer2_0_conv1_weight, arena + d_layer2_0_conv1_3, 1152, batch.is_first);
 }
 
 static void backward_layer1_0(const struct train_phase *p)
 {
-    d_relu_3(arena + d_layer2_0_conv1_2, arena + layer1_0_residual, arena + d_layer1_0_relu_2, p->elements);
-    batch_normalize_grad_sums(arena + d_layer1_0_relu_2, arena + layer1_0_conv2, arena + layer1_0_bn2_moments, arena +
-        d_layer1_0_bn2, p->rows_2, p->block, 8, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer1_0_relu_2, arena + layer1_0_conv2, arena + layer1_0_bn2_moments, arena +
-        d_layer1_0_bn2, weights + layer1_0_bn2_weight, arena + d_layer1_0_bn2_2, p->rows_2, p->block, 8, 1, 1e-05f);
+    d_relu_each_2(arena + d_layer2_0_conv1_2, arena + layer1_0_residual, arena + d_layer1_0_relu_2, p->elements);
+    batch_normalize_grad_sums(arena + d_layer1_0_relu_2, arena + layer1_0_conv2, arena + layer1_0_bn2_moments,
+        arena + d_layer1_0_bn2, p->rows_2, p->block, 8, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer1_0_relu_2, arena + layer1_0_conv2, arena + layer1_0_bn2_moments,
+        arena + d_layer1_0_bn2, weights + layer1_0_bn2_weight, arena + d_layer1_0_bn2_2, p->rows_2, p->block, 8, 1,
+        1e-05f);
     move(arena + d_layer1_0_bn2 + 8, arena + d_layer1_0_bn2_3, 2, (const long[]){ 1, 8 }, (const long[]){ 8, 1 },
         (const long[]){ 8, 1 });
     accumulate(gradients + layer1_0_bn2_weight, arena + d_layer1_0_bn2_3, 8, batch.is_first);
@@ -1694,14 +1704,15 @@ static void backward_layer1_0(const struct train_phase *p)
     accumulate(gradients + layer1_0_bn2_bias, arena + d_layer1_0_bn2_4, 8, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_8_8_plan[p->phase], arena + d_layer1_0_bn2_2, weights + layer1_0_conv2_weight,
         arena + d_layer1_0_conv2);
-    dnnl_conv_grad_weight(&conv_3x3_8_8_plan[p->phase], arena + d_layer1_0_bn2_2, arena + layer1_0_relu, arena +
-        d_layer1_0_conv2_2);
+    dnnl_conv_grad_weight(&conv_3x3_8_8_plan[p->phase], arena + d_layer1_0_bn2_2, arena + layer1_0_relu,
+        arena + d_layer1_0_conv2_2);
     accumulate(gradients + layer1_0_conv2_weight, arena + d_layer1_0_conv2_2, 576, batch.is_first);
-    d_relu_3(arena + d_layer1_0_conv2, arena + layer1_0_bn1, arena + d_layer1_0_relu, p->elements);
-    batch_normalize_grad_sums(arena + d_layer1_0_relu, arena + layer1_0_conv1, arena + layer1_0_bn1_moments, arena +
-        d_layer1_0_bn1, p->rows_2, p->block, 8, 1, 1e-05f);
-    batch_normalize_grad(arena + d_layer1_0_relu, arena + layer1_0_conv1, arena + layer1_0_bn1_moments, arena +
-        d_layer1_0_bn1, weights + layer1_0_bn1_weight, arena + d_layer1_0_bn1_2, p->rows_2, p->block, 8, 1, 1e-05f);
+    d_relu_each_2(arena + d_layer1_0_conv2, arena + layer1_0_bn1, arena + d_layer1_0_relu, p->elements);
+    batch_normalize_grad_sums(arena + d_layer1_0_relu, arena + layer1_0_conv1, arena + layer1_0_bn1_moments,
+        arena + d_layer1_0_bn1, p->rows_2, p->block, 8, 1, 1e-05f);
+    batch_normalize_grad(arena + d_layer1_0_relu, arena + layer1_0_conv1, arena + layer1_0_bn1_moments,
+        arena + d_layer1_0_bn1, weights + layer1_0_bn1_weight, arena + d_layer1_0_bn1_2, p->rows_2, p->block, 8, 1,
+        1e-05f);
     move(arena + d_layer1_0_bn1 + 8, arena + d_layer1_0_bn1_3, 2, (const long[]){ 1, 8 }, (const long[]){ 8, 1 },
         (const long[]){ 8, 1 });
     accumulate(gradients + layer1_0_bn1_weight, arena + d_layer1_0_bn1_3, 8, batch.is_first);
@@ -1710,15 +1721,15 @@ static void backward_layer1_0(const struct train_phase *p)
     accumulate(gradients + layer1_0_bn1_bias, arena + d_layer1_0_bn1_4, 8, batch.is_first);
     dnnl_conv_grad_input(&conv_3x3_8_8_plan[p->phase], arena + d_layer1_0_bn1_2, weights + layer1_0_conv1_weight,
         arena + d_layer1_0_conv1);
-    residual(arena + d_layer1_0_relu_2, arena + d_layer1_0_conv1, arena + d_layer1_0_conv1_2, p->elements);
-    dnnl_conv_grad_weight(&conv_3x3_8_8_plan[p->phase], arena + d_layer1_0_bn1_2, arena + relu, arena +
-        d_layer1_0_conv1_3);
+    residual_each(arena + d_layer1_0_relu_2, arena + d_layer1_0_conv1, arena + d_layer1_0_conv1_2, p->elements);
+    dnnl_conv_grad_weight(&conv_3x3_8_8_plan[p->phase], arena + d_layer1_0_bn1_2, arena + relu,
+        arena + d_layer1_0_conv1_3);
     accumulate(gradients + layer1_0_conv1_weight, arena + d_layer1_0_conv1_3, 576, batch.is_first);
 }
 
 static void backward_2(const struct train_phase *p)
 {
-    d_relu_3(arena + d_layer1_0_conv1_2, arena + bn1, arena + d_relu, p->elements);
+    d_relu_each_2(arena + d_layer1_0_conv1_2, arena + bn1, arena + d_relu, p->elements);
     batch_normalize_grad_sums(arena + d_relu, arena + conv1, arena + bn1_moments, arena + d_bn1, p->rows_2, p->block,
         8, 1, 1e-05f);
     batch_normalize_grad(arena + d_relu, arena + conv1, arena + bn1_moments, arena + d_bn1, weights + bn1_weight,
@@ -1740,6 +1751,8 @@ static void train(const struct train_phase *p)
     forward_2(p);
     backward(p);
     backward_layer3_0(p);
+    backward_layer3_0_2(p);
+    backward_layer2_0_downsample_1(p);
     backward_layer2_0(p);
     backward_layer1_0(p);
     backward_2(p);
@@ -1793,9 +1806,9 @@ static void evaluate_2(const struct evaluate_phase *p)
         1 }, (const long[]){ 8, 1 });
     batch_normalize(arena + evaluate_conv1, arena + evaluate_bn1_moments, weights + bn1_weight, weights + bn1_bias,
         arena + evaluate_bn1, p->rows_2, 256, 8, 1, 1e-05f);
-    relu_2(arena + evaluate_bn1, arena + evaluate_relu, p->elements);
-    dnnl_conv_forward(&conv_3x3_8_8_plan_2[p->phase], arena + evaluate_relu, weights + layer1_0_conv1_weight, arena +
-        evaluate_layer1_0_conv1);
+    relu_each(arena + evaluate_bn1, arena + evaluate_relu, p->elements);
+    dnnl_conv_forward(&conv_3x3_8_8_plan_2[p->phase], arena + evaluate_relu, weights + layer1_0_conv1_weight,
+        arena + evaluate_layer1_0_conv1);
     move(weights + layer1_0_bn1_running_mean, arena + evaluate_layer1_0_bn1_moments, 2, (const long[]){ 1, 8 },
         (const long[]){ 8, 1 }, (const long[]){ 8, 1 });
     move(weights + layer1_0_bn1_running_var, arena + evaluate_layer1_0_bn1_moments + 8, 2, (const long[]){ 1, 8 },
@@ -1804,85 +1817,92 @@ static void evaluate_2(const struct evaluate_phase *p)
 
 static void evaluate_layer1_0(const struct evaluate_phase *p)
 {
-    batch_normalize(arena + evaluate_layer1_0_conv1, arena + evaluate_layer1_0_bn1_moments, weights +
-        layer1_0_bn1_weight, weights + layer1_0_bn1_bias, arena + evaluate_layer1_0_bn1, p->rows_2, 256, 8, 1, 1e-05f);
-    relu_2(arena + evaluate_layer1_0_bn1, arena + evaluate_layer1_0_relu, p->elements);
+    batch_normalize(arena + evaluate_layer1_0_conv1, arena + evaluate_layer1_0_bn1_moments,
+        weights + layer1_0_bn1_weight, weights + layer1_0_bn1_bias, arena + evaluate_layer1_0_bn1, p->rows_2, 256, 8,
+        1, 1e-05f);
+    relu_each(arena + evaluate_layer1_0_bn1, arena + evaluate_layer1_0_relu, p->elements);
     dnnl_conv_forward(&conv_3x3_8_8_plan_2[p->phase], arena + evaluate_layer1_0_relu, weights + layer1_0_conv2_weight,
         arena + evaluate_layer1_0_conv2);
     move(weights + layer1_0_bn2_running_mean, arena + evaluate_layer1_0_bn2_moments, 2, (const long[]){ 1, 8 },
         (const long[]){ 8, 1 }, (const long[]){ 8, 1 });
     move(weights + layer1_0_bn2_running_var, arena + evaluate_layer1_0_bn2_moments + 8, 2, (const long[]){ 1, 8 },
         (const long[]){ 8, 1 }, (const long[]){ 8, 1 });
-    batch_normalize(arena + evaluate_layer1_0_conv2, arena + evaluate_layer1_0_bn2_moments, weights +
-        layer1_0_bn2_weight, weights + layer1_0_bn2_bias, arena + evaluate_layer1_0_bn2, p->rows_2, 256, 8, 1, 1e-05f);
-    residual(arena + evaluate_relu, arena + evaluate_layer1_0_bn2, arena + evaluate_layer1_0_residual, p->elements);
-    relu_2(arena + evaluate_layer1_0_residual, arena + evaluate_layer1_0_relu_2, p->elements);
-    dnnl_conv_forward(&conv_3x3_8_16_plan_2[p->phase], arena + evaluate_layer1_0_relu_2, weights +
-        layer2_0_conv1_weight, arena + evaluate_layer2_0_conv1);
+    batch_normalize(arena + evaluate_layer1_0_conv2, arena + evaluate_layer1_0_bn2_moments,
+        weights + layer1_0_bn2_weight, weights + layer1_0_bn2_bias, arena + evaluate_layer1_0_bn2, p->rows_2, 256, 8,
+        1, 1e-05f);
+    residual_each(arena + evaluate_relu, arena + evaluate_layer1_0_bn2, arena + evaluate_layer1_0_residual,
+        p->elements);
+    relu_each(arena + evaluate_layer1_0_residual, arena + evaluate_layer1_0_relu_2, p->elements);
 }
 
 static void evaluate_layer2_0(const struct evaluate_phase *p)
 {
+    dnnl_conv_forward(&conv_3x3_8_16_plan_2[p->phase], arena + evaluate_layer1_0_relu_2,
+        weights + layer2_0_conv1_weight, arena + evaluate_layer2_0_conv1);
     move(weights + layer2_0_bn1_running_mean, arena + evaluate_layer2_0_bn1_moments, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
     move(weights + layer2_0_bn1_running_var, arena + evaluate_layer2_0_bn1_moments + 16, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
-    batch_normalize(arena + evaluate_layer2_0_conv1, arena + evaluate_layer2_0_bn1_moments, weights +
-        layer2_0_bn1_weight, weights + layer2_0_bn1_bias, arena + evaluate_layer2_0_bn1, p->rows_2, 64, 16, 1, 1e-05f);
-    relu_2(arena + evaluate_layer2_0_bn1, arena + evaluate_layer2_0_relu, p->elements_2);
-    dnnl_conv_forward(&conv_3x3_16_16_plan_2[p->phase], arena + evaluate_layer2_0_relu, weights +
-        layer2_0_conv2_weight, arena + evaluate_layer2_0_conv2);
+    batch_normalize(arena + evaluate_layer2_0_conv1, arena + evaluate_layer2_0_bn1_moments,
+        weights + layer2_0_bn1_weight, weights + layer2_0_bn1_bias, arena + evaluate_layer2_0_bn1, p->rows_2, 64, 16,
+        1, 1e-05f);
+    relu_each(arena + evaluate_layer2_0_bn1, arena + evaluate_layer2_0_relu, p->elements_2);
+    dnnl_conv_forward(&conv_3x3_16_16_plan_2[p->phase], arena + evaluate_layer2_0_relu,
+        weights + layer2_0_conv2_weight, arena + evaluate_layer2_0_conv2);
     move(weights + layer2_0_bn2_running_mean, arena + evaluate_layer2_0_bn2_moments, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
     move(weights + layer2_0_bn2_running_var, arena + evaluate_layer2_0_bn2_moments + 16, 2, (const long[]){ 1, 16 },
         (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
-    batch_normalize(arena + evaluate_layer2_0_conv2, arena + evaluate_layer2_0_bn2_moments, weights +
-        layer2_0_bn2_weight, weights + layer2_0_bn2_bias, arena + evaluate_layer2_0_bn2, p->rows_2, 64, 16, 1, 1e-05f);
-    dnnl_conv_forward(&conv_1x1_8_16_plan_2[p->phase], arena + evaluate_layer1_0_relu_2, weights +
-        layer2_0_downsample_0_weight, arena + evaluate_layer2_0_downsample_0);
+    batch_normalize(arena + evaluate_layer2_0_conv2, arena + evaluate_layer2_0_bn2_moments,
+        weights + layer2_0_bn2_weight, weights + layer2_0_bn2_bias, arena + evaluate_layer2_0_bn2, p->rows_2, 64, 16,
+        1, 1e-05f);
+    dnnl_conv_forward(&conv_1x1_8_16_plan_2[p->phase], arena + evaluate_layer1_0_relu_2,
+        weights + layer2_0_downsample_0_weight, arena + evaluate_layer2_0_downsample_0);
     move(weights + layer2_0_downsample_1_running_mean, arena + evaluate_layer2_0_downsample_1_moments, 2,
         (const long[]){ 1, 16 }, (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
     move(weights + layer2_0_downsample_1_running_var, arena + evaluate_layer2_0_downsample_1_moments + 16, 2,
         (const long[]){ 1, 16 }, (const long[]){ 16, 1 }, (const long[]){ 16, 1 });
-    batch_normalize(arena + evaluate_layer2_0_downsample_0, arena + evaluate_layer2_0_downsample_1_moments, weights +
-        layer2_0_downsample_1_weight, weights + layer2_0_downsample_1_bias, arena + evaluate_layer2_0_downsample_1,
-        p->rows_2, 64, 16, 1, 1e-05f);
-    residual(arena + evaluate_layer2_0_downsample_1, arena + evaluate_layer2_0_bn2, arena + evaluate_layer2_0_residual,
-        p->elements_2);
-    relu_2(arena + evaluate_layer2_0_residual, arena + evaluate_layer2_0_relu_2, p->elements_2);
+    batch_normalize(arena + evaluate_layer2_0_downsample_0, arena + evaluate_layer2_0_downsample_1_moments,
+        weights + layer2_0_downsample_1_weight, weights + layer2_0_downsample_1_bias,
+        arena + evaluate_layer2_0_downsample_1, p->rows_2, 64, 16, 1, 1e-05f);
+    residual_each(arena + evaluate_layer2_0_downsample_1, arena + evaluate_layer2_0_bn2,
+        arena + evaluate_layer2_0_residual, p->elements_2);
+    relu_each(arena + evaluate_layer2_0_residual, arena + evaluate_layer2_0_relu_2, p->elements_2);
 }
 
 static void evaluate_layer3_0(const struct evaluate_phase *p)
 {
-    dnnl_conv_forward(&conv_3x3_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2, weights +
-        layer3_0_conv1_weight, arena + evaluate_layer3_0_conv1);
+    dnnl_conv_forward(&conv_3x3_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2,
+        weights + layer3_0_conv1_weight, arena + evaluate_layer3_0_conv1);
     move(weights + layer3_0_bn1_running_mean, arena + evaluate_layer3_0_bn1_moments, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(weights + layer3_0_bn1_running_var, arena + evaluate_layer3_0_bn1_moments + 32, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    batch_normalize(arena + evaluate_layer3_0_conv1, arena + evaluate_layer3_0_bn1_moments, weights +
-        layer3_0_bn1_weight, weights + layer3_0_bn1_bias, arena + evaluate_layer3_0_bn1, p->rows_2, 16, 32, 1, 1e-05f);
-    relu_2(arena + evaluate_layer3_0_bn1, arena + evaluate_layer3_0_relu, p->elements_3);
-    dnnl_conv_forward(&conv_3x3_32_32_plan_2[p->phase], arena + evaluate_layer3_0_relu, weights +
-        layer3_0_conv2_weight, arena + evaluate_layer3_0_conv2);
+    batch_normalize(arena + evaluate_layer3_0_conv1, arena + evaluate_layer3_0_bn1_moments,
+        weights + layer3_0_bn1_weight, weights + layer3_0_bn1_bias, arena + evaluate_layer3_0_bn1, p->rows_2, 16, 32,
+        1, 1e-05f);
+    relu_each(arena + evaluate_layer3_0_bn1, arena + evaluate_layer3_0_relu, p->elements_3);
+    dnnl_conv_forward(&conv_3x3_32_32_plan_2[p->phase], arena + evaluate_layer3_0_relu,
+        weights + layer3_0_conv2_weight, arena + evaluate_layer3_0_conv2);
     move(weights + layer3_0_bn2_running_mean, arena + evaluate_layer3_0_bn2_moments, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(weights + layer3_0_bn2_running_var, arena + evaluate_layer3_0_bn2_moments + 32, 2, (const long[]){ 1, 32 },
         (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    batch_normalize(arena + evaluate_layer3_0_conv2, arena + evaluate_layer3_0_bn2_moments, weights +
-        layer3_0_bn2_weight, weights + layer3_0_bn2_bias, arena + evaluate_layer3_0_bn2, p->rows_2, 16, 32, 1, 1e-05f);
-    dnnl_conv_forward(&conv_1x1_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2, weights +
-        layer3_0_downsample_0_weight, arena + evaluate_layer3_0_downsample_0);
+    batch_normalize(arena + evaluate_layer3_0_conv2, arena + evaluate_layer3_0_bn2_moments,
+        weights + layer3_0_bn2_weight, weights + layer3_0_bn2_bias, arena + evaluate_layer3_0_bn2, p->rows_2, 16, 32,
+        1, 1e-05f);
+    dnnl_conv_forward(&conv_1x1_16_32_plan_2[p->phase], arena + evaluate_layer2_0_relu_2,
+        weights + layer3_0_downsample_0_weight, arena + evaluate_layer3_0_downsample_0);
     move(weights + layer3_0_downsample_1_running_mean, arena + evaluate_layer3_0_downsample_1_moments, 2,
         (const long[]){ 1, 32 }, (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
     move(weights + layer3_0_downsample_1_running_var, arena + evaluate_layer3_0_downsample_1_moments + 32, 2,
         (const long[]){ 1, 32 }, (const long[]){ 32, 1 }, (const long[]){ 32, 1 });
-    batch_normalize(arena + evaluate_layer3_0_downsample_0, arena + evaluate_layer3_0_downsample_1_moments, weights +
-        layer3_0_downsample_1_weight, weights + layer3_0_downsample_1_bias, arena + evaluate_layer3_0_downsample_1,
-        p->rows_2, 16, 32, 1, 1e-05f);
-    residual(arena + evaluate_layer3_0_downsample_1, arena + evaluate_layer3_0_bn2, arena + evaluate_layer3_0_residual,
-        p->elements_3);
-    relu_2(arena + evaluate_layer3_0_residual, arena + evaluate_layer3_0_relu_2, p->elements_3);
+    batch_normalize(arena + evaluate_layer3_0_downsample_0, arena + evaluate_layer3_0_downsample_1_moments,
+        weights + layer3_0_downsample_1_weight, weights + layer3_0_downsample_1_bias,
+        arena + evaluate_layer3_0_downsample_1, p->rows_2, 16, 32, 1, 1e-05f);
+    residual_each(arena + evaluate_layer3_0_downsample_1, arena + evaluate_layer3_0_bn2,
+        arena + evaluate_layer3_0_residual, p->elements_3);
+    relu_each(arena + evaluate_layer3_0_residual, arena + evaluate_layer3_0_relu_2, p->elements_3);
 }
 
 static void evaluate_3(const struct evaluate_phase *p)
@@ -1890,16 +1910,16 @@ static void evaluate_3(const struct evaluate_phase *p)
     reduce_mean(arena + evaluate_layer3_0_relu_2, arena + evaluate_global_avg_pool2d_mean, p->rows_2, 16, 32);
     dnnl_product(arena + evaluate_global_avg_pool2d_mean, weights + fc_weight, arena + evaluate_fc_product, 1,
         p->rows_2, 10, 32, 0, 0, false, true);
-    fc_2(arena + evaluate_fc_product, weights + fc_bias, arena + evaluate_fc, p->rows_2, 10);
+    fc_each(arena + evaluate_fc_product, weights + fc_bias, arena + evaluate_fc, p->rows_2, 10);
     cross_entropy_2(arena + evaluate_fc, batch.targets, arena + evaluate_loss_cross_entropy, p->rows_2, 10, -100);
-    sum(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, p->rows_2);
+    sum_each(arena + evaluate_loss_cross_entropy, batch.targets, arena + evaluate_metric_loss, p->rows_2);
     reduce_sum(arena + evaluate_metric_loss, arena + evaluate_metric_loss_2, 1, p->rows_2, 1);
-    count(batch.targets, arena + evaluate_metric_count, p->rows_2);
+    count_each(batch.targets, arena + evaluate_metric_count, p->rows_2);
     reduce_sum(arena + evaluate_metric_count, arena + evaluate_metric_count_2, 1, p->rows_2, 1);
     target_rank(arena + evaluate_fc, batch.targets, (int *)(arena + evaluate_metric_rank), p->rows_2, 10, -100);
-    correct((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, p->rows_2);
+    correct_each((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_correct, p->rows_2);
     reduce_sum(arena + evaluate_metric_correct, arena + evaluate_metric_correct_2, 1, p->rows_2, 1);
-    top((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, p->rows_2);
+    top_each((int *)(arena + evaluate_metric_rank), batch.targets, arena + evaluate_metric_top5, p->rows_2);
     reduce_sum(arena + evaluate_metric_top5, arena + evaluate_metric_top5_2, 1, p->rows_2, 1);
 }
 
@@ -1948,7 +1968,6 @@ static void evaluate_setup(void)
 
 /* ---- optimizer and methods --------------------------------------------------------------------- */
 
-
 static void gradient_clipping_gradients(long first, long last)
 {
 #pragma omp parallel for
@@ -1991,7 +2010,6 @@ static void decoupled_sgdw_update(long first, long last)
 
 static void update(void)
 {
-    now.update_count++;
     decoupled_sgdw_update(now.first_trained, TRAINED);
 }
 
@@ -2034,7 +2052,7 @@ static void sam_descend(long first, long last)
     }
 }
 
-/* ON(on_step) */
+/* ON(step) */
 static void on_step(const struct kind *kind)
 {
     if ((now.step + 1) % 3 == 0) {
@@ -2064,32 +2082,25 @@ static void ema_follow(long first, long last)
     }
 }
 
-/* ON(on_batch_end) */
+/* ON(batch_end) */
 static void on_batch_end(void)
 {
-    if (0 <= now.step + 1 && !state.ema_begun) {
+    if (!state.ema_begun) {
         if (!ema_average_exists)
             memcpy(ema_average, weights, sizeof(real) * WEIGHTS);
         ema_average_exists = true;
         ema_begin(0, WEIGHTS);
     }
-    if (0 <= now.step + 1 && state.ema_begun && (now.step + 1) % 2 == 0) {
+    if (state.ema_begun && (now.step + 1) % 2 == 0) {
         if (!ema_average_exists)
             memcpy(ema_average, weights, sizeof(real) * WEIGHTS);
         ema_average_exists = true;
         ema_follow(0, WEIGHTS);
     }
-    if (now.step + 1 < 0 && 0 <= now.step + 1) {
-        if (!ema_average_exists)
-            memcpy(ema_average, weights, sizeof(real) * WEIGHTS);
-        ema_average_exists = true;
-        ema_follow(0, WEIGHTS);
-    }
-    state.ema_begun = 0 <= now.step + 1 ? true : state.ema_begun;
+    state.ema_begun = true;
 }
 
 /* ---- data -------------------------------------------------------------------------------------- */
-
 
 static void draw_micro_batch(void)
 {
@@ -2292,8 +2303,8 @@ static void evaluate_all(void)
     metrics_add(&log_file, "time/val", seconds_now() - began);
     metrics_end(&log_file);
     progress_line(&progress, "batch %ld  test  loss %.4f  accuracy %.2f %%  top five %.2f %%  (%s)", now.step,
-        metrics[0] / count, metrics[2] / count * 100, metrics[3] / count * 100, duration_text(passed, seconds_now() -
-        progress.start));
+        metrics[0] / count, metrics[2] / count * 100, metrics[3] / count * 100, duration_text(passed,
+        seconds_now() - progress.start));
 }
 
 static void save(const char *name, const real *from)
@@ -2318,8 +2329,8 @@ static void save_all(void)
 /* The factor of the learning rate in this step. */
 static double rate_now(void)
 {
-    return now.step < 4 ? (double)now.step / 4.0 : (1.0 + cos(3.141592653589793 * fmin(1.0, (double)(now.step - 4) /
-        16.0))) / 2.0;
+    return now.step < 4 ? (double)now.step / 4.0 : (1.0 + cos(3.141592653589793 * fmin(1.0,
+        (double)(now.step - 4) / 16.0))) / 2.0;
 }
 
 static void log_step(double loss, double seconds, long rows)
@@ -2349,7 +2360,7 @@ static void step(const struct kind *kind)
     const double loss = train_batch(kind);
     if (!isfinite(loss))
         fail(EXIT_NUMBERS,
-        "the loss is %g in step %ld of epoch %ld (learning rate %g): a smaller rate or clipping may help", loss,
+            "the loss is %g in step %ld of epoch %ld (learning rate %g): a smaller rate or clipping may help", loss,
              now.step, now.epoch + 1, 0.05 * now.rate);
     log_step(loss, seconds_now() - began, kind->rows);
     now.step++;

@@ -163,6 +163,20 @@ START_TEST(constants_fold)
 END_TEST
 
 /* Doubles hold integers up to 2^53 only. */
+START_TEST(contradictions_fold)
+{
+    const Expr *less = expr_binary(pool, EXPR_lt, i, j), *not_less = expr_unary(pool, EXPR_not, less);
+    const Expr *not_p = expr_unary(pool, EXPR_not, p);
+    ck_assert_ptr_eq(not_less, expr_binary(pool, EXPR_le, j, i));
+    ck_assert_ptr_eq(expr_binary(pool, EXPR_and, less, not_less), expr_truth(pool, false));
+    ck_assert_ptr_eq(expr_binary(pool, EXPR_or, not_p, p), expr_truth(pool, true));
+    /* of reals the opposite of < is not >=, where one is no number */
+    const Expr *below = expr_binary(pool, EXPR_lt, x, y);
+    ck_assert_int_eq(expr_unary(pool, EXPR_not, below)->op, EXPR_not);
+    ck_assert_ptr_eq(expr_binary(pool, EXPR_and, below, expr_unary(pool, EXPR_not, below)), expr_truth(pool, false));
+}
+END_TEST
+
 START_TEST(integers_fold_exactly)
 {
     const int64_t big = INT64_C(9007199254740993);
@@ -477,7 +491,7 @@ static TCase *group(Suite *suite, const char *name, const TTest *const *tests, s
 Suite *expr_suite(void)
 {
     const TTest *const making[] = {
-        equal_is_the_same, many_stay_shared, operands_agree_in_type, constants_fold, integers_fold_exactly,
+        equal_is_the_same, many_stay_shared, operands_agree_in_type, constants_fold, integers_fold_exactly, contradictions_fold,
         what_has_no_value_stays, identities_vanish, selects_fold, order_of_operands_survives,
     };
     const TTest *const changing[] = { questions, substitution_folds_again, scalars_are_replaced };

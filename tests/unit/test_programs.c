@@ -163,6 +163,7 @@ END_TEST
 
 static const ProgramCase language[] = {
     { "swapped_states", "mlp", .run = SIX, .methods = "{swapped_states: {}}" },
+    { "many_states", "mlp", .run = SIX, .methods = "{many_states: {}}" },
     { "all_folds", "resnet", .methods = "{all_folds: {}}" },
     { "chosen_rows", "resnet", .data = "augment: [pad_crop: 1, flip]", .run = "max_duration: 4ba\nbatch_size: 8\ngrad_accum: 3",
       .methods = "{chosen_rows: {}}" },

@@ -45,14 +45,12 @@ static void print_tables(Emit *emit, Writer *plan)
     writer_line(plan, "int first_tensor, part_count;");
     writer_line(plan, "struct { int count, phase; long rows; } parts[2];");
     writer_line(plan, "} kinds[%d] = {", program->kinds.count);
-    plan->depth++;
     for (int i = 0; i < program->kinds.count; i++)
         print_kind(emit, &program->kinds.items[i], plan);
     writer_line(plan, "};");
     writer_blank(plan);
     writer_comment(plan, "The run: so many batches of a kind, then the next.");
     writer_line(plan, "static const struct stretch { long batches; int kind; } run[%d] = {", program->run.count);
-    plan->depth++;
     for (int i = 0; i < program->run.count; i++)
         writer_line(plan, "{ %lld, %d },", (long long)program->run.items[i].batches, program->run.items[i].kind);
     writer_line(plan, "};");

@@ -417,7 +417,7 @@ static void print_event(Emit *emit, const char *name, const ActionArray *actions
             printed(emit, done, actions->items[i].program, actions->items[i].kind == ACTION_EACH_WEIGHT, out);
     }
     writer_blank(out);
-    writer_comment(out, text_format(emit->arena, "ON(%s)", name));
+    writer_comment(out, text_format(emit->arena, "ON(%s)", name + strlen("on_")));
     writer_line(out, "static void %s(%s)", name, passes ? "const struct kind *kind" : "void");
     writer_line(out, "{");
     for (int i = 0; i < actions->count;)
@@ -464,7 +464,8 @@ void emit_element_programs(Emit *emit, Writer *plan, Writer *body)
     writer_blank(body);
     writer_line(body, "static void update(void)");
     writer_line(body, "{");
-    writer_line(body, "now.update_count++;");
+    if (emit_uses_time(emit, "update_count"))
+        writer_line(body, "now.update_count++;");
     print_run(emit, printed(emit, &done, methods->update, false, body), false, body);
     writer_line(body, "}");
     print_prototypes(methods, body);

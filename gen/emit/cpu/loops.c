@@ -254,7 +254,7 @@ static const char *kernel_hint(Emit *emit, const Node *node)
     if (length > 1 && tail[length - 1] == '_')
         length--;
     bool backward = text_starts(name, "d ") && !text_starts(tail, "d ");
-    return text_format(emit->arena, "%s%.*s", backward ? "d_" : "", (int)length, tail);
+    return text_format(emit->arena, "%s%.*s_each", backward ? "d_" : "", (int)length, tail);
 }
 
 static const char *loop_extent(Nest *nest, const Axis *loop)

@@ -42,7 +42,8 @@ static void add_section(Buffer *out, const char *title, Writer *writer, Arena *a
         return;
     Writer *rule = writer_create(arena);
     writer_section(rule, title);
-    buffer_add(out, "%s%s", writer_result(rule), writer_result(writer));
+    const char *text = writer_result(writer);
+    buffer_add(out, "%s%s", writer_result(rule), text + (*text == '\n'));
 }
 
 static void add_text(Buffer *out, const char *title, const char *text, Arena *arena)

@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-bool emit_uses_time(const Emit *emit, const char *name)
-{
-    for (int i = 0; i < emit->scalars.count; i++)
-        if (emit->scalars.items[i]->kind == SCALAR_TIME && text_equal(emit->scalars.items[i]->name, name))
-            return true;
-    return false;
-}
-
 /* C text of a string: quotes and backslashes marked, nothing else expected. */
 const char *emit_quoted(Arena *arena, const char *text)
 {
@@ -115,7 +107,6 @@ static void print_settings(Emit *emit, Writer *plan, Writer *out)
         writer_line(plan, "%s%s;", rows.items[i].type, rows.items[i].key);
     writer_line(plan, "bool describe;");
     writer_line(plan, "} settings = {");
-    plan->depth++;
     for (int i = 0; i < rows.count; i++)
         writer_line(plan, ".%s = %s,", rows.items[i].key, rows.items[i].initial);
     writer_line(plan, "};");
@@ -155,7 +146,6 @@ static void print_rate(Emit *emit, Writer *plan, Writer *out)
         writer_line(out, "return %s;", emit_host_expr(emit, methods->rate));
     } else {
         writer_line(plan, "static const double rates[STEPS] = {");
-        plan->depth++;
         Moment now = { 0 };
         const RunFacts *facts = &methods->facts;
         for (; now.step < facts->steps; now.step++) {

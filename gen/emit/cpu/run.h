@@ -2,7 +2,6 @@
 #pragma once
 #include "emit/cpu/state.h"
 
-bool emit_uses_time(const Emit *emit, const char *name);        /* does anything read now.<name>? */
 const char *emit_quoted(Arena *arena, const char *text);        /* "text" as a C string */
 
 void emit_open_data(Emit *emit, Writer *out);                   /* run_data.c */

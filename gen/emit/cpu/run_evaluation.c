@@ -11,7 +11,6 @@ static const Measure measures[] = {
     { "loss", "metrics/eval/CrossEntropy", "loss %.4f", 1 },
     { "correct", "metrics/eval/MulticlassAccuracy", "accuracy %.2f %%", 100 },
     { "top5", "metrics/eval/MulticlassTop5Accuracy", "top five %.2f %%", 100 },
-    { "iou", "metrics/eval/MIoU", "mean IoU %.2f %%", 100 },
 };
 
 static int metric_index(const Graph *graph, const char *name)

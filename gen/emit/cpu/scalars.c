@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+bool emit_uses_time(const Emit *emit, const char *name)
+{
+    for (int i = 0; i < emit->scalars.count; i++)
+        if (emit->scalars.items[i]->kind == SCALAR_TIME && text_equal(emit->scalars.items[i]->name, name))
+            return true;
+    return false;
+}
+
 static void print_struct(Emit *emit, Writer *plan, const char *name, const char *comment, const char *fixed,
                          const ScalarKind *kinds, int kind_count)
 {
@@ -33,7 +41,7 @@ void emit_scalars(Emit *emit, Writer *plan)
     static const ScalarKind now[] = { SCALAR_TIME, SCALAR_RATE, SCALAR_SIZE }, draw[] = { SCALAR_DRAW }, fold[] = { SCALAR_FOLD },
                             state[] = { SCALAR_STATE };
     print_struct(emit, plan, "now", "Where the run is.",
-                 "    long step;\n    long key; /* of random values: the step, its complement when drawn again */\n    long epoch;\n    long batch_in_epoch;\n    long update_count;\n    long first_trained;\n"
+                 "    long step;\n    long key; /* of random values: the step, its complement when drawn again */\n    long epoch;\n    long batch_in_epoch;\n    long first_trained;\n"
                  "    long first_tensor;\n    double rate;\n", now, 3);
     print_struct(emit, plan, "draw", "Random values of this batch or micro-batch.", NULL, draw, 1);
     print_struct(emit, plan, "fold", "Sums and maxima over gradients and weights.", NULL, fold, 1);

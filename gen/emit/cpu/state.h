@@ -61,6 +61,7 @@ typedef struct HostPlace { Emit *emit; const char *row; } HostPlace;
 const char *emit_kernel(Emit *emit, const char *hint, const char *comment, const char *parameters, const char *body);
 Spelling emit_spelling(Emit *emit, const char *const *inputs, const char *const *indices);
 const char *emit_scalar(Emit *emit, const Scalar *scalar);      /* C text of its value; notes that it is used */
+bool emit_uses_time(const Emit *emit, const char *name);        /* does anything printed so far read now.<name>? */
 const char *emit_field(Emit *emit, const Scalar *scalar);       /* the name of its field */
 void emit_functions_of(Emit *emit, const Expr *expr);
 /* The same once a step: in double, whatever the precision of the program. */

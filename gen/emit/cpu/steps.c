@@ -195,7 +195,6 @@ static void print_phase_table(Emit *emit, const TopologyText *text)
     for (int f = 0; f < text->fields.count; f++)
         writer_line(plan, "long %s;", text->fields.items[f].name);
     writer_line(plan, "} %s_phases[%d] = {", topology->name, topology->phases.count);
-    plan->depth++;
     for (int p = 0; p < topology->phases.count; p++) {
         Buffer row = { .arena = emit->arena };
         buffer_add(&row, "%d", p);

@@ -53,7 +53,6 @@ static void print_table(Emit *emit, Writer *plan)
     writer_line(plan, "int rank;");
     writer_line(plan, "long shape[%d];", MAX_RANK);
     writer_line(plan, "} tensors[%d] = {", program->parameters.count);
-    plan->depth++;
     for (int buffers = 0; buffers < 2; buffers++)
         for (int i = 0; i < program->parameters.count; i++) {
             const Parameter *parameter = program->parameters.items[i];
